@@ -26,7 +26,7 @@ READY = "soundsum-ready"
 """The file that says that an environment is complete."""
 
 OFFLINE = ("ConnectionError", "ConnectTimeout", "NameResolutionError", "ProxyError", "name resolution", "unreachable")
-"""pip's message without an index."""
+"""Words of pip's messages without an index; pip has no exit code for it. They choose the remedy alone."""
 
 
 class NotInstalled(RefusedValue):

@@ -1,4 +1,4 @@
-"""The near side of a worker: start it, ask it, and say why when it crashes, hangs or runs out of memory.
+"""The auditor's side of a worker: starting it, asking it, and the reason when it crashes, hangs or runs out of memory.
 
 A `Library` is an adapter with its environment; each function of its targets asks the worker.
 A worker that ended is restarted for the next request, so one bad dataset does not end an audit.
@@ -41,7 +41,12 @@ EXHAUSTED = re.compile(
     r"memory allocation of \d+ bytes failed|bad_alloc|MemoryError|OutOfMemoryError|cannot allocate memory",
     re.IGNORECASE,
 )
-"""Last words of a process that a failed allocation ended: in Rust, C++, Python, Java and the C library."""
+"""Last words of a process that a failed allocation ended: in Rust, C++, Python, Java and the C library.
+
+They are read because nothing else tells: a single large allocation fails while the process is small, and the process
+then ends by SIGABRT or with an exit code of its library's own, as after other faults. They choose no verdict, only the
+words of the reason.
+"""
 
 POLL = 0.5
 """Seconds between looks at the CPU time of a worker that is past its limit."""

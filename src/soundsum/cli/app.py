@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
-import inspect
 import sys
-from typing import Annotated, Any, get_args, get_type_hints
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,7 +23,16 @@ from soundsum.cli.commands import (
     serve_commands,
     verify_command,
 )
-from soundsum.cli.refusal_text import WrongUsage, find_options, read_bounds, say_os_error, say_usage, spell
+from soundsum.cli.refusal_text import (
+    WrongUsage,
+    find_choices,
+    find_options,
+    list_kinds,
+    read_bounds,
+    read_usage,
+    say_os_error,
+    spell,
+)
 from soundsum.refusals import Refusal
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -76,7 +84,8 @@ def main() -> None:
         if type(error).__name__ == "NoArgsIsHelpError":  # whose words are the help itself
             error.show()  # type: ignore[attr-defined]
             sys.exit(2)
-        _refuse(say_usage(error))
+        usage = read_usage(error, get_command(app), read_bounds(sys.argv[1:]))
+        _refuse(spell(usage, find_options(get_command(app), sys.argv[1:]), sys.argv[1:]))
     except Refusal as refusal:
         _refuse(spell(refusal, find_options(get_command(app), sys.argv[1:]), sys.argv[1:]))
     except (ValueError, TypeError, ImportError, ReadFailed) as error:
@@ -105,21 +114,21 @@ def label(command: Any) -> Any:
     """
     for below in getattr(command, "commands", {}).values():
         label(below)
-    kinds = {} if command.callback is None else get_type_hints(inspect.unwrap(command.callback))
     for one in command.params:
         if one.metavar is None:
-            one.metavar = one.name.upper() if one.param_type_name == "argument" else _label(one, kinds.get(one.name))
+            one.metavar = (
+                one.name.upper() if one.param_type_name == "argument" else _label(one, list_kinds(command, one.name))
+            )
     asks_for_help = command.get_help_option(typer.Context(command))
     if asks_for_help is not None:
         asks_for_help.metavar = ""
     return command
 
 
-def _label(option: Any, hint: Any) -> str:
+def _label(option: Any, kinds: Sequence[Any]) -> str:
     if getattr(option, "is_flag", False):
         return ""
-    kinds = get_args(hint) or (hint,)
-    choices = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, enum.Enum)), None)
+    choices = find_choices(kinds)
     if choices is not None:
         names = [str(one.value) for one in choices]
         if not all(name in option.help for name in names):

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from soundsum.numbers.rationals import decimal, is_special
 from soundsum.releases.options import Option
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
@@ -20,21 +19,8 @@ AsCsv = Annotated[
 Missing = StrEnum("Missing", ["zero", "drop"])
 
 
-def parse_amount(text: str) -> str:
-    """A privacy parameter as it was written, once it is known to be one."""
-    try:
-        is_number = not is_special(decimal(text))
-    except TypeError:
-        is_number = False
-    if not is_number:
-        raise typer.BadParameter(f"{text} is not a finite number; give one such as 1, 0.5 or 1/3")
-    return text
-
-
 ARGUMENTS = ("data", "statistics")
 """Options that a command takes without a name."""
-
-PARSERS = {"epsilon": parse_amount, "rho": parse_amount}
 
 
 def read_options(options: Iterable[Option], required: Container[str] = ()) -> list[inspect.Parameter]:
@@ -53,7 +39,7 @@ def _read_option(option: Option, is_required: bool) -> inspect.Parameter:
     if option.name in ARGUMENTS:
         is_required, info = True, typer.Argument(help=flag.help, metavar=flag.metavar)
     else:
-        info = typer.Option(help=flag.help, metavar=flag.metavar, parser=PARSERS.get(option.name))
+        info = typer.Option(help=flag.help, metavar=flag.metavar)
     if not is_required and (default is None or option.name == "missing"):
         kind, default = kind | None, None
     return inspect.Parameter(

@@ -1,11 +1,17 @@
-"""The spelling of options and code in refusals of commands and request files, and the remedies that only they have."""
+"""Refusals on the command line: options and code as commands and request files spell them, and wrong usage.
+
+Some remedies are only theirs. Typer's own errors become refusals too, by their classes and fields.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from ast import literal_eval
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, get_args, get_type_hints
 
 import typer
 
@@ -35,8 +41,7 @@ PLAIN = re.compile(r"[\w@%+:,./-]+")
 
 def find_options(command: Any, arguments: Sequence[str]) -> dict[str, str]:
     """Finds the command's spelling of each option of a function; its arguments have no name there."""
-    for word in arguments:
-        command = getattr(command, "commands", {}).get(word, command)
+    command, _ = find_command(command, arguments)
     own = {one.name: max(one.opts, key=len) if one.opts[0].startswith("-") else "" for one in command.params}
     return {name: own[same] for name, same in ALSO.items() if same in own} | own
 
@@ -210,11 +215,7 @@ def _quote_for_shell(text: str) -> str:
 WrongUsage: type[Exception] = next(one for one in typer.BadParameter.__mro__ if one.__name__ == "ClickException")
 """Typer's usage errors: its own copy of click's classes or click's, depending on the version."""
 
-WHOLE = re.compile(r"(?:'[^']*' is not a|Input should be a) valid integer.*")
-NUMBER = re.compile(r"(?:'[^']*' is not a|Input should be a) valid (?:number|float).*")
-EXTRA = re.compile(r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)")
-NAMED = r"'([^']*)' is not a valid"
-"""Typer's messages about invalid numbers: click's or pydantic's."""
+HELP = "`{command} --help` shows what it takes"
 
 
 def say_os_error(error: OSError) -> str:
@@ -224,29 +225,115 @@ def say_os_error(error: OSError) -> str:
     return f"{error.filename}: {error.strerror.lower()}; check the path"
 
 
-def say_usage(error: Any) -> str:
-    """Wrong usage in one line: what, and where to read on."""
+def read_usage(error: Any, root: Any, arguments: Sequence[str]) -> RefusedValue:
+    """Wrong usage of a command as a refusal, from the fields of Typer's exception and never from its words."""
     place = getattr(error, "ctx", None)
-    command = "soundsum" if place is None else place.command_path
-    reason = error.format_message().replace("\n", " ").replace("Value error, ", "").rstrip(".")
-    reason = re.sub(r"\. Did you mean (.+)\?$", r"; did you mean \1?", reason)
-    reason = re.sub(
-        r" \(Possible options: (.+)\)$", lambda found: f"; did you mean {found[1].replace(', ', ' or ')}?", reason
+    command, path = find_command(root, arguments) if place is None else (place.command, place.command_path)
+    match type(error).__name__:
+        case "NoSuchOption":
+            near = " or ".join(error.possibilities or ())
+            return _refuse_unknown("option", error.option_name, near, path)
+        case "MissingParameter" if error.param.param_type_name == "argument":
+            label = error.param.metavar or error.param.name.upper()
+            return RefusedValue(
+                error.param.name, Reason.MISSING, "the argument {label} is missing", HELP, label=label, command=path
+            )
+        case "MissingParameter":
+            return RefusedValue(error.param.name, Reason.MISSING, "`{option}` is missing", HELP, command=path)
+        case "BadOptionUsage":
+            return _refuse_value_count(error.option_name, command, path)
+        case "BadParameter" if error.param is not None and hasattr(error.__cause__, "errors"):
+            return _refuse_value(error.param, str(error.__cause__.errors()[0]["input"]), command)
+        case "UsageError" if hasattr(command, "commands"):
+            word = next((one for one in _list_rest(path, arguments) if not one.startswith("-")), None)
+            if word is None:
+                return RefusedValue(None, Reason.MISSING, "a command is missing", HELP, command=path)
+            near = " or ".join(get_close_matches(word, command.commands))
+            return _refuse_unknown("command", word, near, path)
+        case "UsageError" if place is not None:
+            _, extra, _ = command.make_parser(place).parse_args(args=_list_rest(path, arguments))
+            if extra:
+                return RefusedValue(
+                    None,
+                    Reason.TOO_MANY,
+                    "unexpected argument: {given}",
+                    "put what has spaces in quotes",
+                    given=" ".join(extra),
+                )
+    return RefusedValue(None, Reason.MALFORMED, "{said}", HELP, said=error.format_message(), command=path)
+
+
+def _list_rest(path: str, arguments: Sequence[str]) -> list[str]:
+    """The arguments after the words that name the command."""
+    rest = list(arguments)
+    for word in path.split()[1:]:
+        if rest[:1] == [word]:
+            rest.pop(0)
+    return rest
+
+
+def _refuse_unknown(what: str, given: str, near: str, path: str) -> RefusedValue:
+    if near:
+        return RefusedValue(
+            None, Reason.UNKNOWN, "no such {what}: {given}", "did you mean {near}?", what=what, given=given, near=near
+        )
+    return RefusedValue(None, Reason.UNKNOWN, "no such {what}: {given}", HELP, what=what, given=given, command=path)
+
+
+def _refuse_value_count(flag: str, command: Any, path: str) -> RefusedValue:
+    """Refuses an option with too few values, or with one that it does not take."""
+    option = next(one for one in command.params if flag in (*one.opts, *one.secondary_opts))
+    if option.is_flag:
+        return RefusedValue(option.name, Reason.TOO_MANY, "`{option}` takes no value", HELP, command=path)
+    count = "a value" if option.nargs == 1 else f"{option.nargs} values"
+    return RefusedValue(option.name, Reason.MISSING, "`{option}` needs {count}", HELP, count=count, command=path)
+
+
+def _refuse_value(option: Any, given: str, command: Any) -> RefusedValue:
+    """Refuses a value that is not of the type which the command's function declares."""
+    kinds, name, shown = list_kinds(command, option.name), option.name, quote(given)
+    choices = find_choices(kinds)
+    if choices is not None:
+        known = ", ".join(str(one.value) for one in choices)
+        return RefusedValue(
+            name, Reason.UNKNOWN, "`{option}={given}` is not known", "use one of {known}", given=shown, known=known
+        )
+    if float in kinds:
+        return RefusedValue(
+            name, Reason.NOT_A_NUMBER, "`{option}={given}` is not a number", "give one such as 10 or 0.5", given=shown
+        )
+    if option.param_type_name == "argument":
+        return RefusedValue(
+            name,
+            Reason.NOT_WHOLE,
+            "{label} `{given}` is not a whole number",
+            "give one such as 10",
+            label=str(option.metavar or name.upper()),
+            given=shown,
+        )
+    return RefusedValue(
+        name, Reason.NOT_WHOLE, "`{option}={given}` is not a whole number", "give one such as 10", given=shown
     )
-    reason = re.sub(r"^Invalid value for '?([-\w]+)'?", r"\1", reason)
-    reason = WHOLE.sub(f"{_given(error)} is not a whole number; give one such as 10", reason)
-    reason = NUMBER.sub(f"{_given(error)} is not a number; give one such as 10 or 0.5", reason)
-    reason = EXTRA.sub(r"unexpected argument: \1; put what has spaces in quotes", reason)
-    reason = reason.replace("requires an argument", "needs a value")
-    reason = reason if reason.startswith("-") or reason[:2].isupper() else f"{reason[:1].lower()}{reason[1:]}"
-    return reason if ";" in reason else f"{reason}; {command} --help shows what it takes"
 
 
-def _given(error: Any) -> str:
-    """The value that could not be read, where whoever read it says so: pydantic, which newer versions of typer use."""
-    reader = error.__cause__
-    given = [one["input"] for one in reader.errors()] if hasattr(reader, "errors") else re.findall(NAMED, str(error))
-    return str(given[0]) if given else "this"
+def find_command(root: Any, arguments: Sequence[str]) -> tuple[Any, str]:
+    """The command that the arguments name, and the words that call it."""
+    command, path = root, "soundsum"
+    for word in arguments:
+        below = getattr(command, "commands", {})
+        if word in below:
+            command, path = below[word], f"{path} {word}"
+    return command, path
+
+
+def list_kinds(command: Any, name: str) -> tuple[Any, ...]:
+    """The types that a command's function declares for a parameter."""
+    hint = {} if command.callback is None else get_type_hints(inspect.unwrap(command.callback))
+    return get_args(hint.get(name)) or (hint.get(name),)
+
+
+def find_choices(kinds: Iterable[Any]) -> type[Enum] | None:
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Enum)), None)
 
 
 def read_bounds(arguments: Sequence[str]) -> list[str]:
