@@ -18,7 +18,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -33,6 +33,18 @@ PASSED = ("data", "lower", "upper", "epsilon", "size", "runs")
 """The parameters a target's function may name; the adapter binds all others."""
 
 ROLES = ("release", "noiseless", "claimed")
+
+CLIPPED = {
+    "relation": "symmetric",
+    "ordered": True,
+    "epsilon": 1,
+    "delta": 1e-5,
+    "noise": "gaussian",
+}
+"""The promise of a sum of clipped gradients, for targets that give the norm to clip to (`clips_to`)."""
+
+LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234e38, "float16": 65504.0, "bfloat16": 3.3895313e38}
+"""No norm beyond the type of the gradients is tried, since no documentation allows one."""
 
 
 class LibraryRefused(Exception):
@@ -98,7 +110,7 @@ class Worker:
         """The description of each target, and the parameters that each of its functions names."""
         return [
             {
-                **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "refuses")},
+                **{key: value for key, value in target.items() if key not in (*ROLES, "feed", "refuses", "clips_to")},
                 "roles": {role: wanted(target, role) for role in ROLES if target.get(role) is not None},
             }
             for target in self.targets.values()
@@ -153,11 +165,22 @@ def wanted(target: dict[str, Any], role: str) -> list[str]:
 def complete(target: dict[str, Any]) -> dict[str, Any]:
     """A target with the functions that its program defines, each called with the parameters as its globals.
 
-    The lines that are audited and those of a repro are then the same.
+    The lines that are audited and those of a repro are then the same. A sum of gradients clipped to the norm
+    `clips_to`, an expression in lower and upper, gets the promise in CLIPPED and claims that norm.
     """
+    if "clips_to" in target:
+        claim = partial(claimed_norm, norm=target["clips_to"], kind=target["dtype"])
+        target = {**CLIPPED, "claimed": claim, **target}
     defined = [line.name for line in ast.parse(target.get("repro", "")).body if isinstance(line, ast.FunctionDef)]
     made: dict[str, Any] = {role: called(target["repro"], role) for role in ("noiseless", "release") if role in defined}
     return {**made, **target}
+
+
+def claimed_norm(lower: Any, upper: Any, norm: str, kind: str) -> Any:
+    value = eval(norm, {"lower": lower, "upper": upper})
+    if value > LARGEST[kind]:
+        raise NotImplementedError(f"a clipping norm of {value:g} lies beyond {kind}, which ends at {LARGEST[kind]:g}")
+    return value
 
 
 def called(program: str, role: str) -> Callable[..., Any]:

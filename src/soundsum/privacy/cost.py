@@ -14,6 +14,7 @@ from soundsum.refusals import Reason, RefusedValue
 
 LARGEST = 10**30  # beyond this an epsilon, a delta or a rho is a mistake
 LONGEST = 1024  # bits of a numerator or denominator; longer costs are rounded up to a multiple of 2^-1024
+MOST_BITS = 4100  # of a privacy parameter's numerator or denominator; noise for longer ones would take minutes
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,53 @@ class Cost:
 
 def parse_amount(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and not negative."""
+    x = _parse_finite(name, value)
+    if x < 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is below 0",
+            "give a number such as 1 or 1/3",
+            given=quote(value),
+        )
+    return x
+
+
+def parse_positive(name: str, value: Any) -> Fraction:
+    """A privacy parameter at its exact value: finite, above 0, and short enough to draw noise for it."""
+    example = _example(name)
+    if value is None:
+        raise RefusedValue(
+            name,
+            Reason.MISSING,
+            "`{option}` is missing",
+            "give a number above 0, such as `{option}={example}`",
+            example=example,
+        )
+    x = _parse_finite(name, value)
+    if x <= 0:
+        raise RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}`: a privacy parameter is a finite number above 0",
+            "give one such as `{option}={example}`",
+            given=quote(value),
+            example=example,
+        )
+    if is_long(x, MOST_BITS):
+        raise RefusedValue(
+            name,
+            Reason.TOO_MANY,
+            "`{option}={given}` has more than {most:,} bits",
+            "give fewer digits, such as `{option}={example}`",
+            given=quote(value),
+            most=MOST_BITS,
+            example=example,
+        )
+    return x
+
+
+def _parse_finite(name: str, value: Any) -> Fraction:
     x = decimal(value, name)
     if not is_special(x) and x > LARGEST:
         raise RefusedValue(
@@ -83,18 +131,15 @@ def parse_amount(name: str, value: Any) -> Fraction:
             name,
             Reason.NOT_A_NUMBER,
             "`{option}={given}` is not a finite number",
-            "give one, 0 or more, such as 1 or 1/3",
+            "give one such as `{option}={example}`",
             given=quote(value),
-        )
-    if x < 0:
-        raise RefusedValue(
-            name,
-            Reason.TOO_SMALL,
-            "`{option}={given}` is below 0",
-            "give a number such as 1 or 1/3",
-            given=quote(value),
+            example=_example(name),
         )
     return Fraction(x)
+
+
+def _example(name: str) -> str:
+    return "1e-6" if name == "delta" else "1"
 
 
 def exact_text(x: Fraction | None) -> str | None:

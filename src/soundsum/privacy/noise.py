@@ -12,16 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from soundsum.numbers.quoting import quote
-from soundsum.numbers.rationals import decimal, is_special
 from soundsum.numbers.types import IntType
-from soundsum.privacy.cost import LARGEST, is_long
 from soundsum.privacy.units import Norms
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.registry import Registry
-
-MOST_BITS = 4100
-"""The most bits of a privacy parameter's numerator or denominator; noise for longer ones would take minutes."""
 
 
 @dataclass(frozen=True)
@@ -96,54 +90,3 @@ class NoNoise(Noise):
 
     def half_width(self, confidence: float | Fraction) -> int:
         return 0
-
-
-def positive(name: str, value: Any) -> Fraction:
-    """A privacy parameter at its exact value: finite and above 0."""
-    example = "1e-6" if name == "delta" else "1"
-    if value is None:
-        raise RefusedValue(
-            name,
-            Reason.MISSING,
-            "`{option}` is missing",
-            "give a number above 0, such as `{option}={example}`",
-            example=example,
-        )
-    number = decimal(value, name)
-    if not is_special(number) and number > LARGEST:
-        raise RefusedValue(
-            name,
-            Reason.TOO_LARGE,
-            "`{option}={given}` promises nothing",
-            "give a small number, such as 1 or 1/3",
-            given=quote(value),
-        )
-    if is_special(number):
-        raise RefusedValue(
-            name,
-            Reason.NOT_A_NUMBER,
-            "`{option}={given}`: a privacy parameter is a finite number above 0",
-            "give one such as `{option}={example}`",
-            given=quote(value),
-            example=example,
-        )
-    if number <= 0:
-        raise RefusedValue(
-            name,
-            Reason.TOO_SMALL,
-            "`{option}={given}`: a privacy parameter is a finite number above 0",
-            "give one such as `{option}={example}`",
-            given=quote(value),
-            example=example,
-        )
-    if is_long(Fraction(number), MOST_BITS):
-        raise RefusedValue(
-            name,
-            Reason.TOO_MANY,
-            "`{option}={given}` has more than {most:,} bits",
-            "give fewer digits, such as `{option}={example}`",
-            given=quote(value),
-            most=MOST_BITS,
-            example=example,
-        )
-    return Fraction(number)

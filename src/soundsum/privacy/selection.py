@@ -22,9 +22,10 @@ from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
 from soundsum.numbers.rationals import floor_log2, power_of_two
 from soundsum.privacy import samplers
+from soundsum.privacy.cost import parse_positive
 from soundsum.privacy.distributions import gaussian_tail, laplace_edge
 from soundsum.privacy.guarantee import LARGEST_SCALE, Guarantee
-from soundsum.privacy.noise import NOISES, Noise, positive
+from soundsum.privacy.noise import NOISES, Noise
 from soundsum.privacy.noises.gaussian import Gaussian
 from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.units import FOUND, Norms, Unit
@@ -214,7 +215,7 @@ def plan_search(epsilon: Any, delta: Any, norms: Norms[int], noise: str = "lapla
             "give `epsilon` and `delta`, or list the groups",
             given=quote(rho),
         )
-    return find_threshold(_find_kind(noise), positive("epsilon", epsilon), read_delta(delta), norms)
+    return find_threshold(_find_kind(noise), parse_positive("epsilon", epsilon), read_delta(delta), norms)
 
 
 def read_delta(delta: Any) -> Fraction:
@@ -226,7 +227,7 @@ def read_delta(delta: Any) -> Fraction:
             "`delta` is missing: with pure epsilon-DP no group could ever be found, as one person may be alone in it",
             "give one far below 1/(number of persons), such as `delta='1e-9'`, or list the groups",
         )
-    allowed = positive("delta", delta)
+    allowed = parse_positive("delta", delta)
     if allowed >= 1:
         raise RefusedValue(
             "delta",

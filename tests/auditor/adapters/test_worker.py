@@ -12,6 +12,7 @@ from soundsum.auditor.calling import Raised, TargetRefused, Unsupported
 from soundsum.auditor.limits import Limits
 from soundsum.auditor.process import Library, LibraryMissing
 from soundsum.auditor.resolve import open_targets
+from soundsum.auditor.worker import complete
 
 TOY = Path(__file__).with_name("toy.py")
 THREE = ss.Runs("float64", [(0.5, 2), ((0.25, 1), 1)])
@@ -164,3 +165,16 @@ def sum_of_many_within(mebibytes):
     many = ss.Runs("int32", [(1, 1 << 25)])
     (target,) = open_targets("opendp.sum.sized.symmetric.int32", limits=Limits(60, mebibytes << 20))
     return target.sum_of(many, target.problem(0, 1, many.size))
+
+
+def test_a_clipped_sum_claims_its_norm_up_to_the_largest_number_of_its_type():
+    target = complete({"name": "sum", "dtype": "float16", "clips_to": "2 * upper", "epsilon": 2})
+    assert (target["relation"], target["noise"], target["delta"], target["epsilon"]) == (
+        "symmetric",
+        "gaussian",
+        1e-5,
+        2,
+    )
+    assert target["claimed"](lower=0, upper=3) == 6
+    with pytest.raises(NotImplementedError, match="lies beyond float16"):
+        target["claimed"](lower=0, upper=32753)

@@ -20,7 +20,7 @@ from soundsum.attacks.delivery.outcome import (
     of_bits,
     ordinary_release,
     our_release,
-    positive,
+    require_positive,
     secret_bits,
     table,
 )
@@ -43,7 +43,7 @@ SELECT SUM(GREATEST($L, LEAST($U, had_covid::DOUBLE))) FROM (
 def had_covid(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
     """With 1,024 people known to have had_covid = 0, learn anybody else's, by casting to float and clamping."""
     at_least_one("targets", targets, PATIENTS // 4)
-    eps = positive("epsilon", epsilon)
+    eps = require_positive("epsilon", epsilon)
     pair = attack("rounding", "float64", j=KNOWN.bit_length() - 1, relation=Relation.CHANGE_ONE)
     problem = pair.problem
     ill = np.array(secret_bits(PATIENTS), dtype=np.int8)
@@ -75,7 +75,7 @@ ROUNDS = 13
 def top_salary(targets: int = 8, epsilon: Any = "1/10") -> Delivery:
     """The second-highest earner of a company learns the highest salary, to the thousand, by bisection with clamps."""
     at_least_one("targets", targets, 1000)
-    eps = positive("epsilon", epsilon)
+    eps = require_positive("epsilon", epsilon)
     secrets, found, from_ours = [], [], []
     for _ in range(targets):
         pay, second, top = _company()

@@ -21,7 +21,7 @@ from soundsum.attacks.delivery.outcome import (
     of_bits,
     ordinary_release,
     our_release,
-    positive,
+    require_positive,
     secret_bits,
     table,
 )
@@ -46,7 +46,7 @@ END::FLOAT AS value FROM people"""
 def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
     """Recover the bits of people spread over the middle half of a table of 2^17, one query each."""
     at_least_one("targets", targets, ROWS // 2)
-    eps = positive("epsilon", epsilon)
+    eps = require_positive("epsilon", epsilon)
     ahead = ROWS // 4  # U's before and with the person, a power of two: one more or fewer is another ulp
     pair = attack("repeated_rounding_2", "float32", j=ahead.bit_length(), upper=1)
     (up, down), _ = pair.left.parts[1]
@@ -92,7 +92,7 @@ ANY_ROW = "SELECT SUM($L + ($U - $L) * (uid = $person AND val = 1)::DOUBLE) FROM
 def any_row(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
     """Recover the bits of people spread over a whole table of 1,000, one query each, from DuckDB's own SUM."""
     at_least_one("targets", targets, FEW)
-    eps = positive("epsilon", epsilon)
+    eps = require_positive("epsilon", epsilon)
     val = np.array(secret_bits(FEW), dtype=np.int8)
     database = table("people", {"uid": np.arange(FEW), "val": val})
     people = [i * FEW // targets for i in range(targets)]

@@ -18,7 +18,7 @@ from soundsum.attacks.delivery.outcome import (
     of_bits,
     ordinary_release,
     our_release,
-    positive,
+    require_positive,
     secret_bits,
     table,
 )
@@ -32,7 +32,7 @@ ORDER BY CASE WHEN (SELECT count(*) FROM visits WHERE uid = $person) = 1 THEN va
 def reordered(targets: int = 16, epsilon: Any = "1/4") -> Delivery:
     """Learn whether a person is in a table of 2^16, by having it sorted one way or the other."""
     at_least_one("targets", targets, 1000)
-    eps = positive("epsilon", epsilon)
+    eps = require_positive("epsilon", epsilon)
     pair = attack("reordering", "float32", a=9, d=9, drop_last=True)
     problem = pair.problem
     values = np.asarray(pair.left)

@@ -121,7 +121,7 @@ def _allowed_accuracy(epsilon: Fraction) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
-def positive(name: str, value: Any) -> Fraction:
+def require_positive(name: str, value: Any) -> Fraction:
     number = exact(value, name)
     if is_special(number) or number <= 0:
         raise RefusedValue(

@@ -65,12 +65,13 @@ def list_work(quick: bool) -> list[KahanWork]:
     sharp = KahanWork(SHARP, few(SHARP)[1::9] if quick else few(SHARP), False, 4)
     if quick:
         return [KahanWork(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False), sharp, long]
-    todo = [long, sharp] + [KahanWork(kind, positive(kind) if kind.k == 4 else few(kind), False) for kind in EXHAUSTIVE]
+    bounds = {kind: list_positive(kind) if kind.k == 4 else few(kind) for kind in EXHAUSTIVE}
+    todo = [long, sharp] + [KahanWork(kind, values, False) for kind, values in bounds.items()]
     todo += [KahanWork(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
     return todo + [KahanWork(kind, (M,), True, 1 << (kind.k - 5)) for kind in SHARP_SEARCHED for M in few(kind)]
 
 
-def positive(kind: FloatType) -> tuple[Fraction, ...]:
+def list_positive(kind: FloatType) -> tuple[Fraction, ...]:
     return tuple(x for x in kind.values() if x > 0)
 
 
@@ -78,7 +79,7 @@ def few(kind: FloatType) -> tuple[Fraction, ...]:
     """From each binade the least, one in the middle and the largest value."""
     per_binade = 1 << kind.k
     middle = per_binade * 5 // 8
-    return tuple(x for i, x in enumerate(positive(kind), 1) if i % per_binade in (0, middle, per_binade - 1))
+    return tuple(x for i, x in enumerate(list_positive(kind), 1) if i % per_binade in (0, middle, per_binade - 1))
 
 
 def _applicable(kind: FloatType, M: Fraction, most: int) -> Iterator[Problem]:

@@ -13,8 +13,9 @@ from typing import Any
 
 from soundsum.numbers.quoting import quote
 from soundsum.privacy import samplers
+from soundsum.privacy.cost import parse_positive
 from soundsum.privacy.distributions import gaussian_half_width, gaussian_sigma2
-from soundsum.privacy.noise import NOISES, Noise, positive
+from soundsum.privacy.noise import NOISES, Noise
 from soundsum.privacy.units import Norms
 from soundsum.privacy.zcdp import zcdp_rho
 from soundsum.refusals import Reason, RefusedValue
@@ -36,8 +37,8 @@ class Gaussian(Noise):
                     "`rho` is given together with `epsilon` or `delta`",
                     "give `rho` alone, or `epsilon` and `delta`",
                 )
-            return None, Fraction(0), positive("rho", rho)
-        checked = positive("delta", delta)
+            return None, Fraction(0), parse_positive("rho", rho)
+        checked = parse_positive("delta", delta)
         if checked >= 1:
             raise RefusedValue(
                 "delta",
@@ -46,7 +47,7 @@ class Gaussian(Noise):
                 "give one far below 1/(number of persons), such as 1e-6",
                 given=quote(delta),
             )
-        return positive("epsilon", epsilon), checked, None
+        return parse_positive("epsilon", epsilon), checked, None
 
     @classmethod
     def fit(cls, norms: Norms[int], epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> Gaussian:

@@ -8,8 +8,9 @@ from functools import lru_cache
 from typing import Any
 
 from soundsum.privacy import samplers
+from soundsum.privacy.cost import parse_positive
 from soundsum.privacy.distributions import laplace_half_width
-from soundsum.privacy.noise import NOISES, Noise, positive
+from soundsum.privacy.noise import NOISES, Noise
 from soundsum.privacy.units import Norms
 from soundsum.refusals import Reason, RefusedValue
 
@@ -29,7 +30,7 @@ class Laplace(Noise):
                 "Laplace noise is pure: it has neither a delta nor a rho",
                 "give `epsilon` alone, or `noise='gaussian'` with `delta` or `rho`",
             )
-        return positive("epsilon", epsilon), Fraction(0), None
+        return parse_positive("epsilon", epsilon), Fraction(0), None
 
     @classmethod
     def fit(cls, norms: Norms[int], epsilon: Fraction | None, delta: Fraction, rho: Fraction | None) -> Laplace:
