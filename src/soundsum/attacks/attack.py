@@ -335,5 +335,5 @@ def as_data(runs: Runs) -> Any:
 
 
 def _as_json_value(x: Any) -> Any:
-    """A parameter as JSON has it: whole numbers, truths and words as they are, other fractions as strings."""
+    """A parameter as JSON has it: integers, booleans and strings as they are, other fractions as strings."""
     return x if isinstance(x, int | str) else int(x) if x == int(x) else str(x)

@@ -195,7 +195,7 @@ def _nearest_in_range(unmet: Unmet) -> int:
 
 
 def _or_path(family: Family, situation: Situation, error: ValueError) -> ValueError:
-    """Why a family of floats cannot attack the bounds; if the path can, the refusal says so."""
+    """The reason why a family of floats cannot attack the bounds; suggests the path if that can."""
     of_bounds = isinstance(error, RefusedValue) and error.option == "bounds"
     if not of_bounds or family is path.FAMILY or situation.relation not in path.FAMILY.relations:
         return error

@@ -131,7 +131,7 @@ def show_parameter(x: int | Fraction) -> str:
 
 
 def index(name: str, given: Any) -> int:
-    """Any whole number, NumPy's too."""
+    """Read a whole number, of Python or NumPy."""
     if not isinstance(given, bool | np.bool_):
         with contextlib.suppress(TypeError):
             return operator.index(given)

@@ -1,4 +1,4 @@
-"""Which attacks are tried on a target: every family that its type and relation allow, at several sizes, cheapest first.
+"""The choice of attacks on a target: every family that its type and relation allow, at several sizes, cheapest first.
 
 Time and memory limit the datasets. An attack that would exceed the remaining time, judged by those before, or the
 memory is left out, and the audit says so.

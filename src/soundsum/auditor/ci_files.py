@@ -127,7 +127,7 @@ def _result(finding: Finding, place: int) -> dict[str, Any]:
 
 
 def location(source: str) -> dict[str, Any]:
-    """Where the target lies; a path within the folder one is in is written from there.
+    """The place of the target's source; a path in the current folder is written relative to it.
 
     >>> location("src/mine.py:12")["region"], location("somewhere in a library")["region"]
     ({'startLine': 12}, {'startLine': 1})

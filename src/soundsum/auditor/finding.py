@@ -205,7 +205,7 @@ class Finding:
 
     @property
     def epsilon_words(self) -> str:
-        """The lower bound on epsilon beside the promise, in as many digits as tell them apart."""
+        """The lower bound on epsilon beside the promise, in enough digits to tell them apart."""
         promised, least = self.target.epsilon, Fraction(self.epsilon_lower or 0)
         at = f" at delta {float(self.target.delta):.2g}" if self.target.delta else ""
         if least <= promised:  # the process that refuted the promise bounds epsilon by no more

@@ -41,7 +41,7 @@ CODES = (-999, -99, -9, -1, 0, 1, 9, 98, 99, 100, 127, 128, 255, 256, 998, 999, 
 """Values that stand for missing records in real tables, or end a small type."""
 
 FEW_VALUES = 128
-"""Of integers within so many values, each one is tried as a code."""
+"""If the bounds hold fewer integers than this, each one is tried as a code."""
 
 COPIES, MISSING = 11, 100
 LENGTHS = tuple(2**p for p in (5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25))

@@ -156,7 +156,7 @@ def audit_groups_of(
 def judge_outputs(
     left: Sequence[Any], right: Sequence[Any], epsilon: float, delta: float, alpha: float = 1e-6
 ) -> EventFinding:
-    """The finding of outputs that were drawn, as many on each side."""
+    """The finding from drawn outputs, equally many on each side."""
     runs = min(len(left), len(right))
     if runs < 2:
         raise RefusedValue(

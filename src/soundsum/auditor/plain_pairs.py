@@ -32,7 +32,7 @@ FREE_BOUNDS = ((0, 1), (-3, 5), (10, 12))
 """Bounds that are tried where the target takes any: from zero, around it, and above it."""
 
 COUNTS = (4, 9, 10, 19, 49, 99)
-"""One record is added to so many: on either side of the sizes below which programs hide or round results."""
+"""Numbers of records that one is added to: about the sizes below which programs hide or round results."""
 
 WALK, MANY = 1000, 100
 FAR = 1000
@@ -58,7 +58,7 @@ def plain_pairs(target: Target, families: Sequence[str] | None = None) -> list[A
 
 
 def few(pairs: Sequence[Attack], most: int) -> list[Attack]:
-    """At most so many pairs to sample: the most telling within the first bounds, without the walk, which has no end."""
+    """The pairs to sample: the most telling within the first bounds, without the walk, which has no end."""
     return [one for one in pairs if one.name != "walk" and _within(one) == _within(pairs[0])][:most]
 
 
@@ -144,7 +144,7 @@ class _Pairs:
         return max(self.lower, min(self.upper, Fraction(0)))
 
     def _ramp(self, n: int) -> list[tuple[Any, int]]:
-        """Values in ascending order, all different where the type has so many between the bounds."""
+        """Values in ascending order, all different if the type has enough between the bounds."""
         width, kind = self.upper - self.lower, self.target.dtype
         values = [self.lower + width * i / max(1, n - 1) for i in range(n)]
         rounded = [Fraction(kind.round(x)) if isinstance(kind, FloatType) else Fraction(int(x)) for x in values]

@@ -35,7 +35,7 @@ THREADS = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
     *("POLARS_MAX_THREADS", "RAYON_NUM_THREADS", "SOUNDSUM_THREADS"),
 )
-"""The variables by which libraries are told how many threads to use."""
+"""The environment variables that set the number of threads of libraries."""
 
 EXHAUSTED = re.compile(
     r"memory allocation of \d+ bytes failed|bad_alloc|MemoryError|OutOfMemoryError|cannot allocate memory",
@@ -60,7 +60,7 @@ class LibraryMissing(ImportError):
 
 
 class Process:
-    """A worker, started when first asked. Ended with `close`, and in any case when this object goes."""
+    """A worker process, started by the first question and ended by `close` or with this object."""
 
     def __init__(self, python: Path, adapter: Path, limits: Limits, threads: int = 1) -> None:
         self.python, self.adapter, self.limits, self.threads = python, adapter, limits, threads

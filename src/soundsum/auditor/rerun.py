@@ -40,7 +40,7 @@ IN_THIS = "the same each time in this process; the function cannot be imported b
 
 
 def confirm(target: Target, seen: Sequence[Measurement]) -> list[tuple[bool, str]]:
-    """For each measurement whether all sums came out the same each time, and how that was looked at."""
+    """For each measurement, whether all sums came out the same each time, and how that was tested."""
     asked, expected = [], []
     for one in seen:
         often = max(1, min(TIMES, int(SHARE / max(one.seconds, 1e-6))))

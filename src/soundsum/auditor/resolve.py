@@ -139,7 +139,7 @@ def own_target(name: str, *, noiseless: str | None = None, claimed: str | None =
 
 
 def imported(name: str, option: str = "target") -> Any:
-    """A function or a Target by where it lies; the folder one is in counts too."""
+    """The function or Target with this module and name; modules in the current folder are found too."""
     place, _, function = name.partition(":")
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())

@@ -26,7 +26,7 @@ from soundsum.auditor.plain_pairs import plain_pairs
 from soundsum.auditor.target import Target
 
 ROUNDS, LEAST = 400, 20
-"""The most rounds for each pair of datasets, and the fewest that are told of."""
+"""The most rounds for each pair of datasets, and the fewest that are reported."""
 
 SURE = Fraction(1, 10_000)
 """Times differ where a sign test says so at this level, divided by the number of pairs, and the copies' does not."""

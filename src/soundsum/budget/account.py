@@ -230,7 +230,7 @@ class Budget:
         return self._require_ledger().find_key(question)
 
     def find_same(self, question: Question, hidden: Collection[int] = ()) -> int | None:
-        """Find an analyst's last charge for the same that was answered, but none of these; None if there is none."""
+        """Find an analyst's last answered charge for the same query, other than these; None if there is none."""
         return self._require_ledger().find_same(question, hidden)
 
     def asked(self, number: int, asker: Asker | None = None) -> Answered | None:

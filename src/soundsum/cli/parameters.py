@@ -51,7 +51,7 @@ def _read_option(option: Option, is_required: bool) -> inspect.Parameter:
 
 
 def take(command: Callable[..., None], parameters: Iterable[inspect.Parameter]) -> Callable[..., None]:
-    """Give a command these parameters, which Typer reads from its signature, and --json and --csv."""
+    """Add parameters to a command's signature, from which Typer reads them, and --json and --csv."""
     how = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=annotation)
         for name, annotation in (("as_json", AsJson), ("as_csv", AsCsv))

@@ -231,7 +231,7 @@ def _named(name: str, holder: type[Engine], data: Any) -> type[Engine]:
 
 
 def import_extra(package: str, extra: str) -> Any:
-    """A package that an engine needs, or what to install."""
+    """Import a package that an engine needs, or say what to install."""
     try:
         return import_module(package)
     except ModuleNotFoundError:

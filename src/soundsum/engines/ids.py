@@ -67,7 +67,7 @@ class PersonWords:
 
 
 class ShardWords(PersonWords):
-    """The words of the persons of one shard, of so many; others are left out."""
+    """The words of the persons of one shard; others are left out."""
 
     def __init__(self, kind: Any, shard: int, of: int) -> None:
         super().__init__(kind)

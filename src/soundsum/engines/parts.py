@@ -76,7 +76,7 @@ class PersonPairs:
         return both.compact(tasks) if any(sum(own) > 2 * max(own) for own in sizes) else both
 
     def deal(self, of: int) -> list[PersonPairs]:
-        """The pairs of each of so many shards: those of a person are all in one."""
+        """The pairs of each shard: those of a person are all in one."""
         dealt: list[list[tuple[WrittenPairs, ...]]] = [[] for _ in range(of)]
         for stretches in self.tasks:
             places = [self._find_shards(some.ids, of) for some in stretches]

@@ -143,7 +143,7 @@ def count_cells(persons: Sequence[int], above: Sequence[Sequence[int]]) -> list[
 
 
 def bound_part(part: Part, rows: int) -> BoundedPart:
-    """A part of a person, clamped to what so many rows can add up to."""
+    """A part of a person, clamped to the most that their number of rows can add up to."""
     assert part.range is not None
     low, high = part.range
     return BoundedPart(part.weights, rows * min(low, 0), rows * max(high, 0))

@@ -94,7 +94,7 @@ class Postgres(Engine):
             return asked.read(cursor)
 
     def _begin(self, cursor: Any) -> None:
-        """Refuses to read a table that is not the one looked at, and to work on when nobody waits any more."""
+        """Refuses to read a table whose columns have changed, and to work on when nobody waits any more."""
         if self._read_columns(cursor) != self._columns:
             raise RuntimeError("the table's columns have changed since they were looked at")
         if self.seconds is not None:

@@ -150,7 +150,7 @@ class SumQuery:
         return ResultPlace(layer, counter, integer)
 
     def _layer(self, wanted: tuple[str, Cells] | None) -> int:
-        """Cells are told apart by how they are written: edges that are integers compare otherwise than floats."""
+        """Cells are compared as they are written, since integer edges compare differently from floats."""
         written = [repr(layer) for layer in self.layers]
         if repr(wanted) not in written:
             self.layers.append(wanted)
@@ -214,7 +214,7 @@ def list_keys(rows: Rows, kinds: Mapping[str, Any]) -> tuple[list[list[Any]], li
 
 
 def first_places(keys: Iterable[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
-    """Maps each key to its first place in the list; a missing one is no key."""
+    """Maps each key to its first place in the list; missing keys are left out."""
     first: dict[tuple[Any, ...], int] = {}
     for place, key in enumerate(keys):
         if None not in key:

@@ -347,7 +347,7 @@ class Sum(Exclusive):
         return f"Sum(max_norm={float(self.sensitivity):g}, noise_multiplier={float(self.noise_multiplier):g}{state})"
 
     def _scratch(self, shapes: list[Shape], devices: list[Any]) -> Totals:
-        """Makes the totals a batch is added to: a copy of those so far, or zeros if there are none on its devices."""
+        """Makes the totals a batch is added to: a copy of those so far, or zeros if its devices have none."""
         if self._totals is not None and devices == self._totals.devices:
             return self._totals.clone()
         return Totals.zeros(shapes, devices)

@@ -74,7 +74,7 @@ class Words:
 
 
 class Uniform:
-    """A uniform number in [0, 1), whose digits are drawn when they are asked for."""
+    """A uniform number in [0, 1) whose digits are drawn on demand."""
 
     def __init__(self, words: Words, digits: int = 1) -> None:
         self.words = words
@@ -144,7 +144,7 @@ def _accepts(words: Words, k: int, x: Uniform) -> bool:
 
 
 def _round(sigma: int, x: Uniform) -> int:
-    """The integer nearest to sigma x, from as many digits as decide it."""
+    """The integer nearest to sigma x; draws digits of x until it is decided."""
     digits = 2
     while True:
         prefix, one = x.prefix(digits), 1 << 32 * digits

@@ -141,7 +141,7 @@ def nearest_float(x: Fraction | int | float) -> float:
 
 
 def finite(value: int | float) -> int | float | None:
-    """A number as JSON can hold it: none for an infinity.
+    """A number as JSON can hold it: None for an infinity.
 
     >>> finite(2.5), finite(float("inf"))
     (2.5, None)

@@ -123,7 +123,7 @@ def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int) -
 
 
 def latex(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int) -> str:
-    """A table in LaTeX, without packages; its last columns, so many, are numbers.
+    """A table in LaTeX that needs no packages; `numbers` of its last columns are numbers.
 
     >>> print(latex(["ward", "n"], [("R&D", "-7")], 1))
     \\begin{tabular}{lr}

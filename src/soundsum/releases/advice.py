@@ -354,7 +354,7 @@ def _beyond(noisy: Sequence[int], others: Sequence[int], margin: float, zero: in
 
 
 def _reach(lower: Fraction | None, upper: Fraction | None) -> tuple[Fraction, Fraction]:
-    """The sensitivity of a sum with these bounds, and their distance, which is that of a mean."""
+    """The sensitivity of a sum with these bounds, and their distance, which matters for a mean."""
     assert lower is not None
     assert upper is not None
     return max(abs(lower), abs(upper)), upper - lower

@@ -74,7 +74,7 @@ def _describe(claim: Claim) -> dict[str, Any]:
 
 
 class Unreadable(RefusedValue):
-    """The document is not a certificate."""
+    """A document that is not a certificate."""
 
     @classmethod
     def of(cls, refusal: Refusal, place: str) -> Unreadable:

@@ -1,4 +1,4 @@
-"""The check of releases against a ledger: that their charges are in it, and that each value was released once."""
+"""The check of releases against a ledger: each charge must be in it, and each value must have been released once."""
 
 from __future__ import annotations
 

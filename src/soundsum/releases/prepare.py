@@ -120,9 +120,10 @@ def find_rows(data: Any, request: Request, keys: KeyColumns, where: Filter | Non
 
 
 def _size_with_search() -> RefusedValue:
-    """It is compared with the number of rows in the second pass, of which only a search decides whether there is one.
+    """Refuse a size with a search for groups.
 
-    So a wrong size, whose charge is taken back, would tell for nothing whether any group was found.
+    The size would be compared with the number of rows in a second pass, which happens only if groups were found. A
+    wrong size, whose charge is taken back, would therefore tell at no cost whether any were.
     """
     return RefusedValue(
         "size",

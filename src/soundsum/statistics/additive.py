@@ -1,4 +1,4 @@
-"""A statistic that is itself let out with noise: a sum, a count, the cells of a histogram."""
+"""Statistics that are released as they are, with noise: a sum, a count, the cells of a histogram."""
 
 from __future__ import annotations
 

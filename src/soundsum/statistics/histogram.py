@@ -147,7 +147,7 @@ class Edges:
 
 
 def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
-    """The edges of so many cells of one width, as NumPy has them: each the float nearest to where it belongs."""
+    """The edges of `bins` cells of equal width, as NumPy has them: each the float nearest to its exact place."""
     if isinstance(bins, bool) or not hasattr(bins, "__index__"):
         raise RefusedValue(
             "bins",

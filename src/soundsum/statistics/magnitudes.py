@@ -187,7 +187,7 @@ class MaxRows(CountsPersons):
 
 
 def wide_problem(kind: NumberType, widest: Fraction, relation: Relation) -> Problem:
-    """A sum whose bounds nobody gave: all of an integer type, and floats within plus or minus `widest`."""
+    """A sum without given bounds: the whole range of an integer type, and floats within plus or minus `widest`."""
     most = Fraction(kind.max)
     lower, upper = (Fraction(kind.min), most) if kind.is_integer else (-min(widest, most), min(widest, most))
     return Problem(kind, lower, upper, relation)

@@ -38,7 +38,7 @@ COUNT, SUM = (1, 0, 0), (0, 1, 0)
 
 @dataclass(frozen=True)
 class Part:
-    """An integer sum (or one for each group) that is let out with noise.
+    """An integer sum (or one for each group) that is released with noise.
 
     It is the sum of `weights` times the power sums. A record adds something in `range`, except to the sum of a method
     that has its own theorem. In the data's units, a step is `step` times the `power` of what 1 in the records is worth.
@@ -55,7 +55,7 @@ class Part:
 
 
 class Cells(Protocol):
-    """Cells that rows fall into, within each group; what is let out is then one sum for each pair of the two."""
+    """Cells that rows fall into, within each group; one sum is released for each pair of group and cell."""
 
     @property
     def names(self) -> list[Any]: ...
@@ -68,7 +68,7 @@ class Cells(Protocol):
 
 
 class Estimator(Protocol):
-    """Reads what was let out: the numbers people see, and how far noise may have moved them."""
+    """Reads a release: the numbers people see, and how far noise may have moved them."""
 
     @property
     def limits(self) -> tuple[Fraction, Fraction] | None:
@@ -124,7 +124,7 @@ class Statistic(ABC):
         return self.method
 
     def unit(self, unit: Unit) -> Unit:
-        """The unit of privacy, for as many entries as are let out."""
+        """The unit of privacy, for the number of entries that are released."""
         return unit
 
     @classmethod

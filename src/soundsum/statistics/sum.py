@@ -60,6 +60,6 @@ class Sum(Bounded):
 
 
 def _find_wrapping(plan: Plan) -> IntType | None:
-    """The type whose arithmetic a modular sum is in."""
+    """The type in whose arithmetic a modular sum is computed."""
     signed = getattr(plan.problem.dtype, "signed", True)
     return None if plan.modulus is None else IntType(plan.modulus.bit_length() - 1, signed)

@@ -162,7 +162,7 @@ class Task:
 
     @cached_property
     def counted(self) -> Cells | None:
-        """The cells whose rows an engine counts: those that are released, or those that candidates are chosen by."""
+        """The cells whose rows an engine counts: those that are released, or those that a choice needs."""
         plan = self.claim.plan
         return rank_cells(plan.adder.ladder(plan.problem)) if isinstance(plan.adder, Ranks) else self.statistic.cells
 

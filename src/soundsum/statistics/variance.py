@@ -86,7 +86,7 @@ class VarianceOfSums(Moments):
 @STATISTICS.register
 @dataclass(frozen=True)
 class Std(Variance):
-    """The population standard deviation of a column: the root of its private variance, which is all that is let out."""
+    """The population standard deviation of a column: the root of its private variance; nothing else is released."""
 
     name = "std"
 

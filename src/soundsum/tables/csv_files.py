@@ -26,7 +26,7 @@ BLOCK = 1 << 22
 """Bytes read at a time; no row is longer, nor is the header."""
 
 HEADER = 1 << 16
-"""Bytes read at first to find the header; twice as many as long as it goes on."""
+"""Bytes read at first to find the header; doubled until its end is found."""
 
 NOWHERE = 2**32 - 1
 """The place of a column that nobody wants."""
@@ -156,7 +156,7 @@ def _read_block(file: Any, rest: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], 
 
 
 def _read_header(path: str, system: Any) -> list[str]:
-    """The names in the first line. What follows it are records: nothing is charged yet, so they are not looked at."""
+    """The names in the first line. Records follow: nothing is charged yet, so they are not read."""
     header = _header_bytes(path, system)
     if header[:2] in UTF_16:
         raise IsUtf16

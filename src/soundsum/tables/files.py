@@ -177,7 +177,7 @@ def number_type_of(wanted: NumberType | None) -> Any:
 
 
 def require_whole(opened: Any) -> Any:
-    """Refuses a dataset with a filter of its own, whose files cannot be looked at one by one."""
+    """Refuses a dataset with a filter of its own, whose files cannot be read one by one."""
     whole = True
     try:
         opened.get_fragments()
@@ -274,7 +274,7 @@ PATTERN = "*?["
 
 
 def find_stored(address: str) -> Files:
-    """The files there are; refused if there are none, or not of one format."""
+    """The files at an address; refused if there are none, or if they differ in format."""
     scheme, _, path = address.rstrip("/").partition("://")
     bucket, slash, key = path.partition("/")
     given = f"{scheme}://{bucket.rpartition('@')[2]}{slash}{key}"  # without a password, if any

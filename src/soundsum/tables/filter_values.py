@@ -38,7 +38,7 @@ def name_kind(value: Any) -> str | None:
 
 
 def read_moment(value: Any, kind: str | None) -> Any:
-    """A text as the day, or the moment without or in a zone, that it spells; None if it spells none of this kind.
+    """A text as the day, or the moment without or in a zone, that it spells, or None.
 
     >>> read_moment("2024-01-31", "day"), read_moment("2024-01-31", "moment")
     (datetime.date(2024, 1, 31), datetime.datetime(2024, 1, 31, 0, 0))

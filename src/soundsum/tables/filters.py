@@ -214,7 +214,7 @@ def _spell(value: Any) -> str:
 
 
 def _require_signs(given: Any) -> None:
-    """Refuses a condition whose sign is none, with the sign that was meant where it is one of other languages."""
+    """Refuses an unknown sign in a condition; suggests the right one for a sign of another language."""
     outer = given if isinstance(given, list) else ()
     for one in (one for several in outer for one in (several if isinstance(several, list) else [several])):
         sign = one[1] if isinstance(one, tuple) and len(one) == 3 else None
@@ -236,7 +236,7 @@ def _is_condition(given: Any) -> bool:
 
 
 def require_few_values(count: int) -> None:
-    """Refuse conditions that compare with so many values, if they are too many for a release."""
+    """Refuse conditions that compare with too many values for a release."""
     if count > MOST_LISTED:
         raise RefusedValue(
             "where",

@@ -1,4 +1,4 @@
-"""Groups that nobody listed: columns whose keys are groups, and what the groups that are found are called.
+"""Groups that nobody listed: the columns whose keys are groups, and the names of the groups found.
 
 Keys are text, integers, booleans, dates, periods of dates and times, or tuples of these; a column without a type is
 read object by object. Text is a key by its bytes. A missing key is never a group, and neither is text longer than
@@ -93,7 +93,7 @@ class KeyColumn:
 
 
 class SearchedGroups:
-    """The groups that there are in one or several columns; stands where a list of groups does.
+    """All groups in one or several columns; stands where a list of groups does.
 
     >>> [str(part) for part in SearchedGroups(["ward", Period("seen", "month")]).parts]
     ['', 'month(seen)']

@@ -72,7 +72,7 @@ class MemoryTable:
         return as_keys(empty_like(self._columns[column]))
 
     def _read(self, column: str | None) -> Any:
-        """The column; what can be looked at only once is written down now."""
+        """The column; an iterator, which can be read only once, is copied now."""
         if not _can_be_read_twice(self._columns[column]):
             self._columns[column] = list(self._columns[column])
         return self._columns[column]

@@ -84,7 +84,7 @@ class Periods(Groups):
         return self._aware
 
     def declare_aware(self, aware: bool) -> None:
-        """Says what the type of a column said that was looked at elsewhere."""
+        """Set whether the column's type has a zone, where another reader of the table found out."""
         self._aware = aware
 
     @property

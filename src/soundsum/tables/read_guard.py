@@ -1,4 +1,4 @@
-"""The boundary around reading: whatever goes wrong inside says nothing about a record to whoever asked.
+"""The guard around reading: no error inside tells an analyst anything about a record.
 
 What can be refused without looking at a value (a file that is not there, a column, a type) is refused before it, in its
 own words. Inside, every error becomes ReadFailed with one constant sentence: a reader's words may hold a record

@@ -23,7 +23,7 @@ from soundsum.refusals import Reason, RefusedValue
 Codes: TypeAlias = NDArray[np.int64]
 
 LONG, MOST_EDITS = 1000, 32
-"""Sequences over LONG are first looked at as if MOST_EDITS insertions and deletions set them apart."""
+"""For sequences over LONG, at most MOST_EDITS insertions and deletions are tried first."""
 
 
 @runtime_checkable

@@ -240,7 +240,7 @@ def _no_keys(kind: Any) -> Any:
 
 
 def is_dataset(data: Any) -> bool:
-    """Returns whether the data is an Arrow dataset, which is imported only where there is one."""
+    """Returns whether the data is an Arrow dataset, without importing Arrow's datasets for other data."""
     return any((one.__module__, one.__name__) == ("pyarrow._dataset", "Dataset") for one in type(data).__mro__)
 
 

@@ -79,7 +79,7 @@ def open_adapter(
 
 
 def environment_of(name: str, spec: str | None = None) -> Environment | None:
-    """Where a library is installed by `install`, or None if there is no such adapter."""
+    """The environment that `install` makes for a library, or None if there is no such adapter."""
     found = split_name(name)
     return None if found is None else environment_for(found[0], _file(found[0]).with_suffix(".txt"), spec)
 

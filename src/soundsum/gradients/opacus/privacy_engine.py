@@ -356,7 +356,7 @@ def _most(most: Any) -> int:
 
 
 def _size(slots: Any, q: Fraction, most: int, ranks: int) -> int:
-    """Chooses the number of slots: as many as were asked for, or enough that cuts are negligible."""
+    """Chooses the number of slots: the number asked for, or enough to make cuts negligible."""
     if slots is None or slots is True:
         return enough_slots(q * most, most, ranks)
     if not isinstance(slots, int):

@@ -69,7 +69,7 @@ def describe_check(check: Check) -> str:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Attacks down, libraries across; a cell where the paper says something of the two."""
+    """A table of attacks by libraries, with a cell for each pair that the paper mentions."""
 
     attacks: tuple[str, ...]
     libraries: tuple[str, ...]

@@ -54,7 +54,7 @@ def of_fold(machine: Machine, columns: Ints, amounts: Ints, finer: int = 1) -> I
 
 
 class OfTree:
-    """Each state's extremes at the root of a tree, each kind of subtree looked at once."""
+    """Each state's extremes at the root of a tree; each kind of subtree is computed once."""
 
     def __init__(self, joins: Joins, columns: Ints, amounts: Ints, finer: int = 1) -> None:
         self.joins, self.sums = joins, joins.sums * finer

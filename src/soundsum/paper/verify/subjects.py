@@ -174,7 +174,7 @@ def _preparation(method: Method, problem: Problem) -> Preparation:
 
 
 def _numpy_unmet(method: Method, adder: NumpyPairwise, problem: Problem) -> list[str]:
-    """np.sum adds no tiny types; its tree can be looked at on them all the same, with the conditions of any tree."""
+    """np.sum adds no tiny types, but its tree can be verified on them, under the conditions of any tree."""
     if isinstance(method, Shifted):
         if not problem.relation.sized:
             return method.unmet(problem)

@@ -1,7 +1,7 @@
 """Neighbours of a sum done in a tree, by dynamic programming over its subtrees.
 
 The shape depends on the number of records alone, so under Hamming the same tree adds both datasets and a changed
-record sits in one subtree. An inserted record shifts all that follow into other places; that is looked at record by
+record sits in one subtree. An inserted record shifts all that follow into other places; that is enumerated record by
 record, in arrays over all short datasets (`orders`), and beyond through the accuracy of the tree (`errors`).
 """
 
@@ -26,7 +26,7 @@ def plain(shape: Shape) -> Any:
 
 
 class ChangedInTree:
-    """The pairs every subtree can reach with records from `columns`, each kind of subtree looked at once."""
+    """The pairs every subtree can reach with records from `columns`; each kind of subtree is computed once."""
 
     def __init__(self, joins: Joins, columns: Ints) -> None:
         self.joins, self.columns = joins, columns

@@ -1,4 +1,4 @@
-"""The true differences of one subject within one pair of bounds, whichever form its sum has.
+"""The true differences of one subject within one pair of bounds, for every form of sum.
 
 Records within the bounds become inputs of the form. Results come back as datasets of records, summed again by the model
 itself.
