@@ -121,6 +121,10 @@ REFUSED = [
         ["sum", "t.csv", "--column", "pay", "--bounds", "5000", "0", "--epsilon", "1"],
         "--bounds 5000 0: the lower bound is above the upper; swap them",
     ),
+    (
+        ["sum", "t.csv", *PAY, "--epsilon", "1", "--privacy-unit", "pay", "--max-rows", "1"],
+        "column 'pay' is asked for as ids of persons and as numbers, and is read as one of them; name another column",
+    ),
     (["release", "t.csv"], "the argument REQUEST is missing; soundsum release --help shows what it takes"),
     (
         [*SUM, "--by", "month(pay)", "--groups", "2024-01"],

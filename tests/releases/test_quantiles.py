@@ -146,7 +146,8 @@ def test_the_command_line(tmp_path):
     file = tmp_path / "pay.csv"
     file.write_text("pay\n" + "\n".join(map(str, PAY)))
     common = [str(file), "--column", "pay", "--bounds", "0", "200000", "--epsilon", "1"]
-    assert "95% rank error" in run([COMMAND, "median", *common], text=True).stdout
+    printed = run([COMMAND, "median", *common], text=True).stdout
+    assert "private median  95% rank error" in printed
     plain = json.loads(run([COMMAND, "quantile", *common, "--quantile", "0.25,0.5", "--json"]).stdout)
     assert [one["name"] for one in plain["releases"]] == ["0.25", "0.5"]
     request = tmp_path / "request.toml"

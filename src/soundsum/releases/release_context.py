@@ -90,7 +90,7 @@ class ReleaseContext:
         origin = self.origin
         of = "" if origin.column is None else f" of {origin.column}"
         by = f" by {', '.join(self.grouped_by)}" if self.grouped_by else ""
-        return printed(f"{self._named}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
+        return printed(f"{self.named}{of}{by}{'' if origin.where is None else f' where {origin.where}'}")
 
     @property
     def grouped_by(self) -> list[str]:
@@ -150,7 +150,8 @@ class ReleaseContext:
         return f"groups found by a noisy number of {whom} of at least {search.threshold:,}{cost}{no_interval}"
 
     @property
-    def _named(self) -> str:
+    def named(self) -> str:
+        """The statistic in words: a median is not called a quantile."""
         adder = self.claim.plan.adder
         return adder.title if isinstance(adder, Ranks) else self.claim.kind.name
 
@@ -162,7 +163,7 @@ class ReleaseContext:
         values = f"values clamped to [{lower}, {upper}]"
         covered = f"the {self._entry} of {values}" if issubclass(kind, Bounded) else f"the {self._entry}"
         if self.is_ranked:
-            covered = f"the {self._named} of {values}: at most so many ranks further from it than the best candidate"
+            covered = f"the {self.named} of {values}: at most this many ranks further from it than the best candidate"
         if kind.is_the_sum:
             covered = plan.adder.say_sum(plan.problem, values)
         if kind.is_the_sum and plan.modulus is not None:

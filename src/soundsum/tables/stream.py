@@ -138,7 +138,7 @@ class StreamTable:
 
         assert column is not None
         if self.has_no_types:
-            self.read_as(column, pa.string())  # as numbers, "7" and "07" would be one person
+            self.read_as(column, pa.string(), "ids of persons")  # as numbers, "7" and "07" would be one person
         self._settle_key(column)
         self._require_one_type(column)
         require_ids(self._no_keys(column))

@@ -73,7 +73,7 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
         table.add_column(escape(heading))
-    for heading in (f"private {first.statistic}" if name is None else printed(name), first.facts.says_how_far):
+    for heading in (f"private {first.facts.named}" if name is None else printed(name), first.facts.says_how_far):
         table.add_column(escape(heading), justify="right")
     for row in rows:
         table.add_row(*map(escape, row))
@@ -87,4 +87,5 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
         console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
     where = "" if first.origin.where is None else f"where {escape(printed(first.origin.where))}; "
-    console.print(f"[dim]{facts}; {where}{first.counted}[/dim]", highlight=False)
+    declare = "" if first.origin.is_declared else "; --dtype declares the column's type"
+    console.print(f"[dim]{facts}; {where}{first.counted}{declare}[/dim]", highlight=False)
