@@ -402,6 +402,22 @@ intros H. split.
   destruct (in_dec same h (groups_of a)); [auto|lia].
 Qed.
 
+Lemma changed_records_are_beside table table' :
+  (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table'
+  -> Forall2 beside (counts table) (counts table') /\ (changes (counts table) (counts table') <= 2)%nat.
+Proof.
+intros Few H. assert (S : forall u v, Permutation u v -> counts u = counts v)
+  by (intros; apply map_ext; intros; now apply persons_perm).
+apply change_one_cases in H as [P|(a & b & rest & P & P')].
+- rewrite (S _ _ P). destruct (nothing_changes (counts table')) as [B ->]. split; [exact B|lia].
+- rewrite (S _ _ P), (S _ _ P'). split.
+  + apply counts_beside. intros h. rewrite !persons_cons. unfold beside. destruct (is_in h a), (is_in h b); lia.
+  + apply Nat.le_trans with (length (groups_of a ++ groups_of b)).
+    * apply few_change. intros h. rewrite !persons_cons. unfold is_in. intros Ne. apply in_or_app.
+      destruct (in_dec same h (groups_of a)), (in_dec same h (groups_of b)); auto. lia.
+    * rewrite app_length. generalize (Few a) (Few b). lia.
+Qed.
+
 Variables (x : R) (k : nat).
 Hypothesis x_pos : 0 < x.
 
@@ -426,18 +442,8 @@ Theorem finding_groups_of_changed_records_is_near table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table'
   -> near (2 * x) (1 - (1 - edge x k) ^ 2) (search x k (counts table)) (search x k (counts table')).
 Proof.
-intros Few H. assert (S : forall u v, Permutation u v -> counts u = counts v)
-  by (intros; apply map_ext; intros; now apply persons_perm).
-replace 2 with (INR 2) by (simpl; ring).
-apply change_one_cases in H as [P|(a & b & rest & P & P')]; apply a_search_is_near; auto.
-- rewrite (S _ _ P). apply nothing_changes.
-- rewrite (S _ _ P). destruct (nothing_changes (counts table')) as [_ ->]. lia.
-- rewrite (S _ _ P), (S _ _ P'). apply counts_beside. intros h. rewrite !persons_cons. unfold beside.
-  destruct (is_in h a), (is_in h b); lia.
-- rewrite (S _ _ P), (S _ _ P'). apply Nat.le_trans with (length (groups_of a ++ groups_of b)).
-  + apply few_change. intros h. rewrite !persons_cons. unfold is_in. intros Ne. apply in_or_app.
-    destruct (in_dec same h (groups_of a)), (in_dec same h (groups_of b)); auto. lia.
-  + rewrite app_length. generalize (Few a) (Few b). lia.
+intros Few H. destruct (changed_records_are_beside table table' Few H). replace 2 with (INR 2) by (simpl; ring).
+now apply a_search_is_near.
 Qed.
 
 (** A group that nobody counts in is not named. *)

@@ -114,6 +114,14 @@ Definition laplace_for (epsilon : Q) (n : norms) : noise :=
 Definition gaussian_for (rho : Q) (n : norms) : noise :=
   if is_moved n then GaussianNoise (Qred (inject_Z (norm2 n) / (2 * rho))) else NoNoise.
 
+(** `Gaussian.fit`, of an epsilon and a delta: where one entry moves, some sigma^2 found for a number that moves by norm1
+    (`gaussian_sigma2`); elsewhere that of a rho (`zcdp_rho`). *)
+Definition gaussian_within (own : Z -> Q -> Q -> Q) (rho : Q -> Q -> Q) (epsilon delta share : Q) (n : norms) : noise :=
+  if is_moved n then
+    if (entries n =? 1)%Z then GaussianNoise (own (norm1 n) (epsilon * share) (delta * share))
+    else gaussian_for (rho (epsilon * share) (delta * share)) n
+  else NoNoise.
+
 Definition noises (fit : Q -> norms -> noise) (whole : Q) (tasks : list task) : list (list noise) :=
   map (map (fun '(n, share) => fit (whole * share) n)) (shares tasks).
 
