@@ -271,6 +271,40 @@ Lemma lsum_list_prod (h : A * list A -> R) l l' :
   lsum h (list_prod l l') = lsum (fun a => lsum (fun r => h (a, r)) l') l.
 Proof. induction l as [|a l IH]; [reflexivity|]. cbn [list_prod lsum]. now rewrite lsum_app, lsum_map, IH. Qed.
 
+Lemma zcdp_laws_ext B rho (P Q P' Q' : B -> R) :
+  (forall b, P b = P' b) -> (forall b, Q b = Q' b) -> zcdp_laws rho P Q -> zcdp_laws rho P' Q'.
+Proof.
+intros E E' [S H]. split; [intros b; rewrite <- E, <- E'; apply S|]. intros alpha A1 l N.
+rewrite (lsum_ext _ _ (fun b => term alpha (P b) (Q b))) by (intros; now rewrite E, E'). now apply H.
+Qed.
+
+Lemma zcdp_laws_cons rho1 rho2 (P P' : A -> R) (F F' : A -> list A -> R) :
+  (forall a, 0 <= P a) -> (forall a r, 0 <= F a r) -> zcdp_laws rho1 P P' -> (forall a, zcdp_laws rho2 (F a) (F' a))
+  -> zcdp_laws (rho1 + rho2) (cons_law P F) (cons_law P' F').
+Proof.
+intros P0 F0 [S1 B1] C2. split.
+- intros [|a r]; cbn [cons_law]; [lra|]. intros H. destruct (C2 a) as [S2 _].
+  destruct (P0 a) as [Pa|Pa]; [|rewrite <- Pa in H; lra]. destruct (F0 a r) as [Fr|Fr]; [|rewrite <- Fr in H; lra].
+  apply Rmult_lt_0_compat; auto.
+- intros alpha H l N.
+  set (heads := nodup same (flat_map (fun x => match x with [] => [] | a :: _ => [a] end) l)).
+  set (tails := nodup same_list (flat_map (fun x => match x with [] => [] | _ :: r => [r] end) l)).
+  apply Rle_trans with (lsum (fun x => term alpha (cons_law P F x) (cons_law P' F' x))
+    ([] :: map (fun x => fst x :: snd x) (list_prod heads tails))).
+  { apply lsum_incl; auto using term_nonneg. intros [|a r] I; [now left|]. right. apply in_map_iff. exists (a, r).
+    split; [reflexivity|]. apply in_prod; apply nodup_In, in_flat_map; exists (a :: r); split; auto; now left. }
+  cbn [lsum cons_law]. unfold term at 1. destruct (Rle_dec 0 0); [|lra]. rewrite Rplus_0_l, lsum_map, lsum_list_prod.
+  cbn [fst snd cons_law].
+  apply Rle_trans with (lsum (fun a => exp ((alpha - 1) * (alpha * rho2)) * term alpha (P a) (P' a)) heads).
+  + apply lsum_le. intros a _. destruct (C2 a) as [S2 B2].
+    rewrite (lsum_ext _ _ (fun r => term alpha (P a) (P' a) * term alpha (F a r) (F' a r)))
+      by (intros; apply term_product; auto).
+    rewrite lsum_scal, Rmult_comm. apply Rmult_le_compat_r; [apply term_nonneg|]. apply B2; auto. apply NoDup_nodup.
+  + rewrite lsum_scal. replace (exp ((alpha - 1) * (alpha * (rho1 + rho2))))
+      with (exp ((alpha - 1) * (alpha * rho2)) * exp ((alpha - 1) * (alpha * rho1))) by (rewrite <- exp_plus; f_equal; ring).
+    apply Rmult_le_compat_l; [apply Rlt_le, exp_pos|]. apply B1; auto. apply NoDup_nodup.
+Qed.
+
 Theorem zcdp_cons rho1 rho2 (p p' : nat -> program A) f f' :
   grows p -> grows p' -> (forall a, grows (f a)) -> (forall a, grows (f' a))
   -> zcdp_close same rho1 p p' -> (forall a, zcdp_close same_list rho2 (f a) (f' a))
@@ -287,31 +321,11 @@ assert (LF' : exists F, forall a, law same_list (f' a) (F a)).
 destruct LF as [F LF]. destruct LF' as [F' LF'].
 assert (E := law_unique same_list _ _ _ LK (law_cons p f P F LP LF)).
 assert (E' := law_unique same_list _ _ _ LK' (law_cons p' f' P' F' LP' LF')).
-destruct (C1 P P' LP LP') as [S1 B1]. assert (C2' := fun a => C2 a (F a) (F' a) (LF a) (LF' a)).
-assert (P0 : forall a, 0 <= P a) by (intros; now apply (law_nonneg same p)).
-assert (F0 : forall a r, 0 <= F a r) by (intros a r; now apply (law_nonneg same_list (f a))).
-split.
-- intros [|a r]; rewrite E, E'; cbn [cons_law]; [lra|]. intros H. destruct (C2' a) as [S2 _].
-  destruct (P0 a) as [Pa|Pa]; [|rewrite <- Pa in H; lra]. destruct (F0 a r) as [Fr|Fr]; [|rewrite <- Fr in H; lra].
-  apply Rmult_lt_0_compat; auto.
-- intros alpha H l N. rewrite (lsum_ext _ _ (fun x => term alpha (cons_law P F x) (cons_law P' F' x)))
-    by (intros; now rewrite E, E').
-  set (heads := nodup same (flat_map (fun x => match x with [] => [] | a :: _ => [a] end) l)).
-  set (tails := nodup same_list (flat_map (fun x => match x with [] => [] | _ :: r => [r] end) l)).
-  apply Rle_trans with (lsum (fun x => term alpha (cons_law P F x) (cons_law P' F' x))
-    ([] :: map (fun x => fst x :: snd x) (list_prod heads tails))).
-  { apply lsum_incl; auto using term_nonneg. intros [|a r] I; [now left|]. right. apply in_map_iff. exists (a, r).
-    split; [reflexivity|]. apply in_prod; apply nodup_In, in_flat_map; exists (a :: r); split; auto; now left. }
-  cbn [lsum cons_law]. unfold term at 1. destruct (Rle_dec 0 0); [|lra]. rewrite Rplus_0_l, lsum_map, lsum_list_prod.
-  cbn [fst snd cons_law].
-  apply Rle_trans with (lsum (fun a => exp ((alpha - 1) * (alpha * rho2)) * term alpha (P a) (P' a)) heads).
-  + apply lsum_le. intros a _. destruct (C2' a) as [S2 B2].
-    rewrite (lsum_ext _ _ (fun r => term alpha (P a) (P' a) * term alpha (F a r) (F' a r)))
-      by (intros; apply term_product; auto).
-    rewrite lsum_scal, Rmult_comm. apply Rmult_le_compat_r; [apply term_nonneg|]. apply B2; auto. apply NoDup_nodup.
-  + rewrite lsum_scal. replace (exp ((alpha - 1) * (alpha * (rho1 + rho2))))
-      with (exp ((alpha - 1) * (alpha * rho2)) * exp ((alpha - 1) * (alpha * rho1))) by (rewrite <- exp_plus; f_equal; ring).
-    apply Rmult_le_compat_l; [apply Rlt_le, exp_pos|]. apply B1; auto. apply NoDup_nodup.
+apply (zcdp_laws_ext _ _ (cons_law P F) (cons_law P' F')); auto.
+apply zcdp_laws_cons; auto.
+- intros; now apply (law_nonneg same p).
+- intros a r; now apply (law_nonneg same_list (f a)).
+- intros a. exact (C2 a (F a) (F' a) (LF a) (LF' a)).
 Qed.
 End Composition.
 
