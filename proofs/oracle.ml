@@ -91,14 +91,28 @@ let show_ledger l =
   let amounts = [show_amount l.spent.epsilon; show_rational l.spent.delta; show_amount l.spent.rho] in
   String.concat ":" ([show l.lines; show l.failures] @ amounts @ [String.concat "," states])
 
+let same_rational a b = qred a = qred b
+let whole_rational n = { qnum = n; qden = Big_int_Z.unit_big_int }
+
 (* Which rho implies an epsilon and a delta, of those that occur. *)
 let implied s =
   let known = List.map (fun one -> List.map rational (String.split_on_char ':' one))
       (if s = "none" then [] else String.split_on_char ',' s) in
   fun e d ->
-    match List.find_opt (function [a; b; _] -> qred a = qred e && qred b = qred d | _ -> false) known with
+    match List.find_opt (function [a; b; _] -> same_rational a e && same_rational b d | _ -> false) known with
     | Some [_; _; r] -> r
     | _ -> failwith "no rho is known"
+
+(* Which sigma^2 is enough for a number that moves so far, of those that occur. *)
+let enough s =
+  let known = List.map (fun one -> List.map rational (String.split_on_char ':' one))
+      (if s = "none" then [] else String.split_on_char ',' s) in
+  fun most e d ->
+    match List.find_opt
+            (function [n; a; b; _] -> same_rational n (whole_rational most) && same_rational a e && same_rational b d | _ -> false)
+            known with
+    | Some [_; _; _; sigma2] -> sigma2
+    | _ -> failwith "no sigma^2 is known"
 
 (* Tables of persons: a row as owner:group:passes:value, a lot as owner:group:number. *)
 let row s =
@@ -295,6 +309,17 @@ let answer = function
   | "divide" :: kind :: amount :: tasks ->
     let found = noises (fit kind) (rational amount) (List.map task tasks) in
     String.concat " " (List.map (fun parts -> String.concat ";" (List.map show_noise parts)) found)
+  | "divide_delta" :: epsilon :: delta :: known :: rhos :: tasks ->
+    let fit = gaussian_within (enough known) (implied rhos) (rational epsilon) (rational delta) in
+    let found = noises fit (rational "1") (List.map task tasks) in
+    String.concat " " (List.map (fun parts -> String.concat ";" (List.map show_noise parts)) found)
+  | ["first_beyond"; sigma2; epsilon; most] -> show (first_beyond (rational sigma2) (rational epsilon) (z most))
+  | ["sigma"; multiplier; most] -> show (sigma_for (rational multiplier) (z most))
+  | "find_groups" :: sigma2 :: threshold :: drawn :: counts ->
+    let bytes = bytes drawn and noise = GaussianNoise (rational sigma2) in
+    (match run (find_groups_with noise (z threshold) (List.map int_of_string counts) (List.length bytes + 2)) bytes with
+     | Some (seen, _) -> String.concat " " (List.map (function Some n -> show n | None -> "-") seen)
+     | None -> "none")
   | "add_noise" :: kind :: parameter :: drawn :: sums ->
     let bytes = bytes drawn in
     (match run (noisy_vector (noise_of kind parameter) (List.map z sums) (List.length bytes + 2)) bytes with
