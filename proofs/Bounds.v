@@ -1,6 +1,6 @@
 (** The bounds as the code claims them: `Method.sensitivity` and `Method.accuracy`, in rationals, executable.
 
-    Promises.v proves that the sums keep these bounds; the tests compare them with what src/soundsum/methods computes. A
+    The files named Promises prove that the sums keep these bounds; the tests compare them with what src/soundsum/methods computes. A
     float type has k mantissa bits and the smallest subnormal 2^eta; an integer type its least and greatest value. *)
 
 From Coq Require Import ZArith QArith Qminmax Qabs Qround.

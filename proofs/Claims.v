@@ -1,17 +1,18 @@
 (** What each method claims, under every relation: the sum as the code does it for that relation, of the records as they
     are permuted, cut to the limit and split, moves by at most the claimed sensitivity wherever the condition holds.
 
-    Allowed.v says of each sum under which relations its bound holds, and after which steps; here the steps are those of
+    The files named Allowed say of each sum under which relations its bound holds, and after which steps; here the steps are those of
     the code (`Method.steps`), so that one that is missing would leave a claim without a proof. Where the code claims an
     accuracy under a condition of its own, this is proved from it too. *)
 
 From Coq Require Import List Permutation ZArith QArith Qround Qreals Reals Lra Lia.
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Permutations Sums Wide Checked Saturating Split Grid Accuracy Trees Iterated
-  Pairwise NumpyPairwise Kahan TowardZero Shifted Promises.
+  Pairwise NumpyPairwise Kahan TowardZero Shifted Rationals FloatPromises TowardZeroPromises ShiftedPromises.
 From Flocq Require IEEE754.Binary IEEE754.Bits.
 From Soundsum Require Modular Bounds Binary64 GridKernel.
-From Soundsum Require Import Conditions Allowed.
+From Soundsum Require Import Conditions Types IntegersAllowed FloatsAllowed TowardZeroAllowed ShiftedAllowed
+  GridsAllowed.
 Import ListNotations.
 Open Scope R_scope.
 

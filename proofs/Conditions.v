@@ -1,6 +1,6 @@
 (** The conditions as the code checks them: `Method.unmet`, as booleans, executable.
 
-    Allowed.v proves that a method whose condition is true keeps its promise, without a further hypothesis on type,
+    The files named Allowed prove that a method whose condition is true keeps its promise, without a further hypothesis on type,
     bounds or n; the tests compare the conditions with what src/soundsum/methods refuses. A limit is the public number
     of records, or the largest number that is added; None where none is known. The code also refuses to permute more
     than 2^28 records, which have to be in memory: no theorem needs that. *)

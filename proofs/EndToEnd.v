@@ -7,7 +7,7 @@ From Flocq Require Import Core.
 From Flocq Require IEEE754.Binary IEEE754.Bits.
 From Soundsum Require Import Relations Sums Wide Grid.
 From Soundsum Require Bounds Binary64 GridKernel.
-From Soundsum Require Import Conditions Allowed Claims.
+From Soundsum Require Import Conditions GridsAllowed Claims.
 From Soundsum Require Import Programs Samplers Coins Laplace Private.
 Import ListNotations.
 Open Scope R_scope.

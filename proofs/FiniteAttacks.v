@@ -1,14 +1,16 @@
-(** Finite attacks (docs/theorems/attack_proofs.md): the attacks of Attacks.v in IEEE arithmetic of any precision and exponent range.
+(** Finite attacks (docs/theorems/attack_proofs.md): the attacks on float sums in IEEE arithmetic, of any precision and
+    exponent range.
 
     There floats have a largest value. For each attack a condition that can be computed says for which parameters every
-    record and every sum on the way is finite; under it IEEE additions move the sum by just what Attacks.v says. In
-    binary64, binary32, binary16 and bfloat16 there is a scale at which each attack fits, for all its other parameters
-    (for trees, of up to 2^emax records). Here are also the attacks that need IEEE arithmetic: a NaN, an infinity, and a
-    sum beyond the largest value. *)
+    record and every sum on the way is finite; under it IEEE additions move the sum by just as much as without a largest
+    value (the files named Attack). In binary64, binary32, binary16 and bfloat16 there is a scale at which each attack
+    fits, for all its other parameters (for trees, of up to 2^emax records). Here are also the attacks that need IEEE
+    arithmetic: a NaN, an infinity, and a sum beyond the largest value. *)
 
 From Coq Require Import List Permutation Bool ZArith Reals Lra Lia.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary.
-From Soundsum Require Import Relations Sums GridKernel Trees Pairwise Iterated Kahan Binary64 Overflow Attacks.
+From Soundsum Require Import Relations Sums GridKernel Trees Pairwise Iterated Kahan Binary64 Overflow Steps
+  IntegerAttacks ReorderingAttack ResultRoundingAttack TreeRoundingAttack RepeatedRoundingAttacks RoundingAttack.
 Import ListNotations.
 
 (** The conditions, of k mantissa bits and values below 2^emax. The smallest value is 2^(2 - emax - k). *)
@@ -296,7 +298,7 @@ intros Hj He Hv Hq. assert (K0 : (0 < 2 ^ k)%Z) by (apply Z.pow_pos_nonneg; lia)
 assert (B : forall r e, (0 <= r < 2 ^ (k + 1))%Z -> (e <= v + j - 1 - k)%Z -> Rabs (IZR r * bpow radix2 e) < top).
 { intros r e Hr Hre. rewrite Rabs_pos_eq by (apply Rmult_le_pos; [apply IZR_le; lia|apply bpow_ge_0]).
   apply Rlt_le_trans with (bpow radix2 (k + 1) * bpow radix2 e).
-  - apply Rmult_lt_compat_r; [apply bpow_gt_0|]. rewrite <- power_real by lia. apply IZR_lt. lia.
+  - apply Rmult_lt_compat_r; [apply bpow_gt_0|]. rewrite <- pow_real by lia. apply IZR_lt. lia.
   - rewrite <- bpow_plus. apply bpow_le. lia. }
 split.
 - revert q Hq. induction i as [|i IH]; intros q Hq H; cbn [in_turn stays]; [split; auto; apply B; lia|].
@@ -336,7 +338,7 @@ assert (R : forall h, (0 <= h <= 2 ^ (j - 1))%Z ->
   split; [apply E; lia|]. apply growing; [apply repeated; exact U0|].
   unfold iterated. rewrite E by lia. apply Rle_lt_trans with (IZR (2 ^ (j - 1)) * U2 v).
   - apply Rmult_le_compat_r; auto. apply IZR_le. lia.
-  - unfold U2. rewrite power_real, <- bpow_plus by lia. apply bpow_lt. lia. }
+  - unfold U2. rewrite pow_real, <- bpow_plus by lia. apply bpow_lt. lia. }
 destruct (R (2 ^ (j - 1))%Z) as [R1 R2]; [lia|]. destruct (R (2 ^ (j - 1) - 1)%Z) as [R3 R4]; [lia|].
 apply moves; auto; try (apply Forall_app; split; auto; apply repeated; auto).
 - apply stays_app; auto. rewrite R1, S1. apply stays_in_pairs; try lia.

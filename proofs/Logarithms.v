@@ -3,7 +3,7 @@
 
 From Coq Require Import List ZArith QArith Qreals Qround Qminmax Reals Lra Lia Psatz Bool.
 From Flocq Require Import Core.
-From Soundsum Require Import Bounds Promises Renyi GaussianReleases.
+From Soundsum Require Import Bounds Rationals Renyi GaussianReleases.
 Import ListNotations.
 
 (** * As the code computes them *)

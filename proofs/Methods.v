@@ -6,7 +6,7 @@ From Coq Require Import List Permutation ZArith QArith Qreals Reals Lra Lia Bool
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Permutations Sums Conditions Claims Programs Coins Private Composition Shares Released.
 From Soundsum Require Import Renyi GaussianReleases.
-From Soundsum Require Privacy Modular Bounds Split Saturating Allowed.
+From Soundsum Require Privacy Modular Bounds Split Saturating.
 Import ListNotations.
 Open Scope R_scope.
 

@@ -1,5 +1,5 @@
 (** The executable definitions, extracted: the tests run them beside the Python models and the C++ kernels. Nothing is
-    stated here; what is proved of these definitions is in the files they come from and in Promises.v. *)
+    stated here; what is proved of these definitions is in the files they come from and in those named Promises. *)
 
 From Coq Require Import List ZArith QArith.
 From Flocq Require Import IEEE754.Bits.

@@ -8,8 +8,8 @@
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia Psatz.
 From Flocq Require Import Core IEEE754.BinarySingleNaN IEEE754.Binary IEEE754.Bits.
-From Soundsum Require Import Relations Sums Accuracy Trees Iterated Pairwise NumpyPairwise Kahan TowardZero Shifted
-  Binary64.
+From Soundsum Require Import Relations Sums Accuracy Trees Iterated Pairwise NumpyPairwise Kahan TowardZero
+  TowardZeroOneSign Shifted Binary64.
 Import ListNotations.
 Open Scope R_scope.
 Notation even := (fun x => negb (Z.even x)).

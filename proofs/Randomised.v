@@ -8,7 +8,7 @@
 
 From Coq Require Import List Permutation ZArith QArith Qminmax Qreals Reals Lra Lia.
 From Flocq Require Import Core IEEE754.Binary IEEE754.Bits.
-From Soundsum Require Import Relations Sums Wide Grid Bounds Promises.
+From Soundsum Require Import Relations Sums Wide Grid Bounds Rationals.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -261,9 +261,9 @@ Definition clampQ (L U x : Q) := Qmax L (Qmin U x).
 
 Definition clean64 (L U : Q) (x : binary64) : Q :=
   match x with
-  | B754_zero _ | B754_nan _ _ _ => clampQ L U 0
-  | B754_infinity s => if s then L else U
-  | B754_finite s m e _ => clampQ L U (inject_Z (cond_Zopp s (Zpos m)) * pow2 e)
+  | B754_zero _ _ _ | B754_nan _ _ _ _ _ => clampQ L U 0
+  | B754_infinity _ _ s => if s then L else U
+  | B754_finite _ _ s m e _ => clampQ L U (inject_Z (cond_Zopp s (Zpos m)) * pow2 e)
   end.
 
 (** The integer of a record, from a base that lies `shift` steps above the offset; or from the offset itself, upward. *)
@@ -293,7 +293,7 @@ Proof. unfold clampQ, clampR. now rewrite Q2R_max, Q2R_min. Qed.
 
 (** The real number a double counts as. *)
 Definition real_of (x : binary64) : R :=
-  match x with B754_infinity s => if s then Q2R L else Q2R U | _ => Binary.B2R 53 1024 x end.
+  match x with B754_infinity _ _ s => if s then Q2R L else Q2R U | _ => Binary.B2R 53 1024 x end.
 
 Lemma clean_is_clamped x : Q2R (clean64 L U x) = clampR (Q2R L) (Q2R U) (real_of x).
 Proof.

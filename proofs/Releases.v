@@ -5,7 +5,7 @@
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.
 From Flocq Require IEEE754.Binary IEEE754.Bits.
-From Soundsum Require Import Relations Sums Conditions Allowed Claims Programs Private Composition Shares Released Units.
+From Soundsum Require Import Relations Sums Conditions GridsAllowed Claims Programs Private Composition Shares Released Units.
 From Soundsum Require Statistics Binary64 GridBinary64 GridKernel.
 Import ListNotations.
 Open Scope Z_scope.
@@ -272,7 +272,7 @@ Qed.
 
 (** Records with any bits, NaN and infinities included, become integers by the kernel's expression. Nothing is asked of
     the constants but that the last clamp is at the ends of the grid; with those of the code its integers are the nearest
-    (`Allowed.doubles_are_exact`). *)
+    (`GridsAllowed.doubles_are_exact`). *)
 Theorem statistics_of_doubles_are_private X A r limit k G same listed (w : way X G) u T L U D offset J K l h shift
     base scale more low high (value : X -> Bits.binary64) totals epsilon (read : option nat -> list (list Z) -> A) d d' :
   (0 < epsilon)%Q -> NoDup listed -> is_of listed u w -> is_allowed r w

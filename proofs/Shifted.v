@@ -5,7 +5,7 @@
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia.
 From Flocq Require Import Core.
-From Soundsum Require Import Relations Permutations Sums Accuracy Trees TowardZero.
+From Soundsum Require Import Relations Permutations Sums Accuracy Trees TowardZero TowardZeroOneSign.
 Import ListNotations.
 Open Scope R_scope.
 

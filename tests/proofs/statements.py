@@ -34,7 +34,8 @@ DEFINITIONS = [
         "NumpyPairwise": "sequence add_row add_rows join_eight block first_part numpy numpy_tree H_fuel numpy_height "
         "safe_height numpy_pairwise",
         "Kahan": "step kahan kahan_accuracy",
-        "TowardZero": "record fit held half_from half ups downs parts total pw pwn",
+        "TowardZero": "record held half_from half ups downs parts total pw pwn",
+        "TowardZeroTwoSigns": "fit",
         "Shifted": "U' moved",
         "Grid": "low0 high0 nearer low high clampR q grid_sum record_error rounded randomised_error randomised_sum",
         "GridKernel": "base anchor reach chain held_between kernel",
@@ -47,8 +48,11 @@ DEFINITIONS = [
         "GradientRows": "parts all_parts coarsening half_even in_steps shift_for clip_integers zeros clip_row "
         "is_finite_row clip_blocks",
         "Distances": "places counted d_Sym subsequence",
-        "Attacks": "filled tied_copies tied one_above lower upper all_lower one_upper top_record f phases U2 x2 L2 "
-        "in_turn pairs L U n",
+        "IntegerAttacks": "filled",
+        "ResultRoundingAttack": "tied_copies tied one_above",
+        "TreeRoundingAttack": "lower upper all_lower one_upper",
+        "RepeatedRoundingAttacks": "top_record f phases U2 x2 L2 in_turn pairs",
+        "RoundingAttack": "L U n",
         "FiniteAttacks": "smallest reordering_fits rounding_fits result_rounding_fits tree_rounding_fits "
         "repeated_rounding_1_fits repeated_rounding_2_fits all_finite moved kahan_all_finite tree_all_finite types "
         "every_attack_fits",
@@ -61,7 +65,9 @@ DEFINITIONS = [
         "split_accuracy one_sign drift toward_zero_sensitivity toward_zero_accuracy shifted_upper "
         "shifted_accuracy grid our_grid grid_sensitivity grid_accuracy paper_step "
         "stepped_offset inward stepped_sensitivity stepped_accuracy",
-        "Promises": "promised shifted_promised kernel_sum",
+        "FloatPromises": "promised",
+        "ShiftedPromises": "shifted_promised",
+        "GridPromises": "kernel_sum",
         "Conditions": "integer_type least greatest is_integer_type float_type emax smallest_exponent largest "
         "is_float_type holds is_whole in_integer_type integer_bounds in_float_type float_bounds count "
         "fewer_than_2_64 is_known fits wide_allowed checked_allowed split_checked_allowed whole_grid "
@@ -109,7 +115,9 @@ DEFINITIONS = [
         "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
         "Selection": "linear near both slope kept edge seen one_group beside search changes is_in persons_in counts",
         "Searches": "within_reach truncated find_group find_groups",
-        "Allowed": "at_most grid_sum_of q_of_double clamped payloads agrees kept",
+        "Types": "at_most clamped",
+        "GridsAllowed": "grid_sum_of q_of_double",
+        "FloatsAllowed": "payloads agrees kept",
         "Claims": "of_size neighbours protected cut records public_size",
     }.items()
     for name in names.split()

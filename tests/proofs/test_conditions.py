@@ -1,5 +1,5 @@
 """A method is allowed just where its theorem applies: `unmet` is empty if and only if the condition of
-proofs/Conditions.v holds, from which proofs/Allowed.v proves what the method promises.
+proofs/Conditions.v holds, from which the files named Allowed prove what the method promises.
 
 Most problems lie at a limit of the code's own or one step beside it: one record more, the next larger bound. The code
 refuses one thing in addition: to permute more records than it takes into memory. Whether records are permuted and cut

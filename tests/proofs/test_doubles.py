@@ -1,6 +1,6 @@
 """The kernel gets the constants with which it is proved exact: `as_doubles` gives those of proofs/Conditions.v or none.
 
-proofs/Allowed.v proves that with them the C++ expression computes the grid's integers, for every double.
+proofs/GridsAllowed.v proves that with them the C++ expression computes the grid's integers, for every double.
 """
 
 import random
