@@ -79,8 +79,10 @@ class Registry(Mapping[str, T]):
 
     def find(self, name: object) -> T:
         """The thing of this name; refuses other names, with those there are."""
+        if isinstance(name, str) and name in self._things:
+            return self._things[name]
         near = difflib.get_close_matches(name, self._things, 1) if isinstance(name, str) else []
-        if near and name not in self._things:
+        if near:
             raise RefusedValue(
                 self.what,
                 Reason.UNKNOWN,
@@ -90,16 +92,14 @@ class Registry(Mapping[str, T]):
                 names=", ".join(self._things),
                 near=quote(near[0]),
             )
-        if not isinstance(name, str) or name not in self._things:
-            raise RefusedValue(
-                self.what,
-                Reason.UNKNOWN,
-                "`{option}={given}` is not one of {names}",
-                "use one of these",
-                given=quote(name),
-                names=", ".join(self._things),
-            )
-        return self._things[name]
+        raise RefusedValue(
+            self.what,
+            Reason.UNKNOWN,
+            "`{option}={given}` is not one of {names}",
+            "use one of these",
+            given=quote(name),
+            names=", ".join(self._things),
+        )
 
     def __getitem__(self, name: str) -> T:
         return self._things[name]

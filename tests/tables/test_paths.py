@@ -38,10 +38,17 @@ def folder(tmp_path):
     return tmp_path / "rows"
 
 
-@pytest.mark.parametrize("small", [True, False], ids=["by row groups", "by pages"])
-def test_a_folder_whose_names_are_keys(folder, small, monkeypatch):
-    if not small:
+@pytest.fixture(params=["at once", "by row groups", "by pages"])
+def every_way(request, monkeypatch):
+    """Each way to read a Parquet file, which its size chooses."""
+    if request.param != "at once":
+        monkeypatch.setattr(files, "FEW_ROWS", 0)
+    if request.param == "by pages":
         monkeypatch.setattr(files, "SMALL_GROUP_ROWS", 0)
+
+
+@pytest.mark.usefixtures("every_way")
+def test_a_folder_whose_names_are_keys(folder):
     assert total(folder) == 10
     by_ward = ss.sum(folder, 0, 10, LITTLE_NOISE, column="x", by="ward", groups=["a", "b", "c"])
     assert [round(r.value, 2) for r in by_ward.values()] == [7, 3, 0]
@@ -155,10 +162,10 @@ def test_names_of_files_are_not_shown(tmp_path):
     assert "mith" not in str(caught.value)
 
 
-def test_keys_of_any_type_by_pages_and_on_any_file_system(folder, monkeypatch):
+@pytest.mark.usefixtures("every_way")
+def test_keys_of_any_type_on_any_file_system(folder):
     from pyarrow import fs
 
-    monkeypatch.setattr(files, "SMALL_GROUP_ROWS", 0)
     data = ds.dataset(folder, partitioning=ds.partitioning(flavor="hive"))
     assert total(data) == 10
     assert total(data, where=("year", "==", 2021)) == 4
@@ -207,11 +214,9 @@ def odd_folder(request, tmp_path):
     return tmp_path / "rows"
 
 
-@pytest.mark.parametrize("small", [True, False], ids=["by row groups", "by pages"])
-def test_an_owner_types_the_keys_of_a_folder(odd_folder, small, monkeypatch):
+@pytest.mark.usefixtures("every_way")
+def test_an_owner_types_the_keys_of_a_folder(odd_folder):
     """What is no number of the type is missing, as a cell of CSV would be, and nothing raises."""
-    if not small:
-        monkeypatch.setattr(files, "SMALL_GROUP_ROWS", 0)
     owner = ss.Private(odd_folder, budget=ss.Budget(epsilon=10**9), schema={"year": "int64"})
     by_year = owner.sum("x", 0, 10, LITTLE_NOISE, by="year", groups=[2020, 2021, 7])
     assert [round(r.value, 2) for r in by_year.values()] == [2, 4, 0]

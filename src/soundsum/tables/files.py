@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import reduce
 from importlib import import_module
+from itertools import chain
 from operator import and_
 from typing import Any
 
@@ -29,6 +30,9 @@ BATCH = 1 << 18
 
 BUFFERED = {"buffer_size": 1 << 20, "pre_buffer": False}
 SMALL_GROUP_ROWS, SMALL_GROUP_BYTES = 1 << 21, 1 << 26
+FEW_ROWS, FEW_BYTES = 1 << 16, 1 << 22
+"""Of a table that is read before other threads could begin."""
+
 AHEAD = {"batch_readahead": 4, "fragment_readahead": 1}
 
 
@@ -235,39 +239,53 @@ def _plain(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _parquet(opened: Any, kinds: Mapping[str, Any]) -> Iterator[Any]:
-    """By row groups where these are small, which is fastest; otherwise by pages, as one may be as large as the file."""
+    """By row groups where these are small, which is fastest; otherwise by pages, as one may be as large as the file.
+
+    A small table is read by pages too, by this thread alone.
+    """
     import pyarrow as pa
     from pyarrow.dataset import ParquetFragmentScanOptions
 
     schema, options = pa.schema(list(kinds.items())), ParquetFragmentScanOptions(**BUFFERED, use_buffered_stream=True)
-    are_small = all(_is_small(group) for fragment in opened.get_fragments() for group in fragment.row_groups)
-    by_groups = {"columns": schema.names, "batch_size": BATCH, "fragment_scan_options": options, **AHEAD}
-    for batch in opened.to_batches(**by_groups) if are_small else _by_pages(opened, schema.names):
+    groups = [(fragment, group) for fragment in opened.get_fragments() for group in fragment.row_groups]
+    rows, size = (sum(of(group) for _, group in groups) for of in (_count_rows, _count_bytes))
+    read: Iterator[Any]
+    if rows <= FEW_ROWS and size <= FEW_BYTES:
+        read = chain.from_iterable(_read_pages(opened, schema.names, *one) for one in groups)
+    elif all(_is_small(group) for _, group in groups):
+        by_groups = {"columns": schema.names, "batch_size": BATCH, "fragment_scan_options": options, **AHEAD}
+        read = opened.to_batches(**by_groups)
+    else:
+        read = read_ahead(_read_pages(opened, schema.names, *one) for one in groups)
+    for batch in read:
         yield batch if batch.schema.types == schema.types else batch.cast(schema)
 
 
+def _count_rows(row_group: Any) -> int:
+    return int(row_group.num_rows)
+
+
+def _count_bytes(row_group: Any) -> int:
+    return int(row_group.total_byte_size)
+
+
 def _is_small(row_group: Any) -> bool:
-    return bool(row_group.num_rows <= SMALL_GROUP_ROWS and row_group.total_byte_size <= SMALL_GROUP_BYTES)
+    return _count_rows(row_group) <= SMALL_GROUP_ROWS and _count_bytes(row_group) <= SMALL_GROUP_BYTES
 
 
-def _by_pages(opened: Any, names: list[str]) -> Iterator[Any]:
+def _read_pages(opened: Any, names: list[str], fragment: Any, row_group: Any) -> Iterator[Any]:
+    """Read a row group a few pages at a time, with the keys of folders as columns."""
     import pyarrow as pa
     from pyarrow.dataset import get_partition_keys
     from pyarrow.parquet import ParquetFile
 
-    def read(fragment: Any, row_group: Any) -> Iterator[Any]:
-        keys = get_partition_keys(fragment.partition_expression)
-        own = [name for name in names if name not in keys]
-        with ParquetFile(fragment.open(), metadata=fragment.metadata, **BUFFERED) as file:
-            for batch in file.iter_batches(BATCH, [row_group.id], columns=own, use_threads=False):
-                more = {name: pa.scalar(keys[name], opened.schema.field(name).type) for name in names if name in keys}
-                columns = [
-                    pa.repeat(more[name], batch.num_rows) if name in more else batch.column(name) for name in names
-                ]
-                yield pa.record_batch(columns, names=names)
-
-    parts = (read(one, group) for one in opened.get_fragments() for group in one.row_groups)
-    yield from read_ahead(parts)
+    keys = get_partition_keys(fragment.partition_expression)
+    own = [name for name in names if name not in keys]
+    more = {name: pa.scalar(keys[name], opened.schema.field(name).type) for name in names if name in keys}
+    with ParquetFile(fragment.open(), metadata=fragment.metadata, **BUFFERED) as file:
+        for batch in file.iter_batches(BATCH, [row_group.id], columns=own, use_threads=False):
+            columns = [pa.repeat(more[name], batch.num_rows) if name in more else batch.column(name) for name in names]
+            yield pa.record_batch(columns, names=names)
 
 
 PATTERN = "*?["

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -286,18 +286,8 @@ def is_missing(x: Any) -> bool:
 
 def require_ids(ids: Any) -> None:
     """Refuses a column of persons' ids by its type, shown by an empty one."""
-    import pyarrow as pa
-
-    if isinstance(ids, list):
+    if isinstance(ids, list) or _can_be_ids(ids.type):
         return
-    try:
-        pa.table({"id": ids}).group_by("id").aggregate([])
-        ids.dictionary_encode()
-        return
-    except MemoryError:
-        raise
-    except pa.ArrowException:
-        pass
     raise RefusedType(
         "privacy_unit",
         Reason.WRONG_TYPE,
@@ -305,6 +295,22 @@ def require_ids(ids: Any) -> None:
         "ids are numbers or text, so cast it",
         kind=say_kind(ids.type),
     )
+
+
+@lru_cache
+def _can_be_ids(kind: Any) -> bool:
+    """Whether Arrow groups keys of this type."""
+    import pyarrow as pa
+
+    ids = pa.nulls(0, kind)
+    try:
+        pa.table({"id": ids}).group_by("id").aggregate([])
+        ids.dictionary_encode()
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def plain_list(groups: Any) -> list[Any]:
