@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from importlib import import_module
 from typing import TypeVar
 
@@ -109,6 +109,9 @@ class Registry(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._things)
+
+    def values(self) -> ValuesView[T]:
+        return self._things.values()
 
 
 def import_all(package: str, path: Iterable[str]) -> None:

@@ -54,7 +54,7 @@ class Store(Protocol):
     def entries(self) -> list[Entry]: ...
     def failures(self) -> int: ...
     def charge(self, cost: Cost, what: Query | str, binding: Binding, question: Question | None = None) -> int: ...
-    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None: ...
+    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> Answered | None: ...
 
 
 class Budget:
@@ -116,6 +116,7 @@ class Budget:
         self._store: Store
         self._ledger: Ledger | None = None
         self._question: Question | None = None  # of the analyst who is charged
+        self.given: Answered | None = None
         self._file: tuple[int, int] | None = None
         if self.path is None:
             from soundsum.budget.memory_ledger import MemoryStore
@@ -174,9 +175,9 @@ class Budget:
     def settle(self, number: int, answer: str | None = None) -> None:
         """Record that a charge's release goes ahead; from here on the charge can neither fail nor be refunded.
 
-        The answer to an analyst is stored in the same transaction.
+        The answer to an analyst is stored in the same transaction, and is then `given`.
         """
-        self._conclude("release", number, "released", answer)
+        self.given = self._conclude("release", number, "released", answer)
 
     def fail(self, number: int) -> None:
         """Record that a charge's read failed, so that nothing was released."""
@@ -250,10 +251,10 @@ class Budget:
             raise RefusedType("path", Reason.MISSING, "a budget in memory has no shares", "give the budget a `path`")
         return self._ledger
 
-    def _conclude(self, kind: Kind, number: int, what: str, answer: str | None = None) -> None:
+    def _conclude(self, kind: Kind, number: int, what: str, answer: str | None = None) -> Answered | None:
         """Note what became of a charge; if that cannot be written, its read counts as failed from now on."""
         try:
-            self._store.note(kind, number, what, answer)
+            return self._store.note(kind, number, what, answer)
         except CannotFollow:
             raise
         except BaseException:  # also Ctrl-C while it waits for the file

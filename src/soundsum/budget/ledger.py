@@ -163,15 +163,18 @@ class Ledger:
 
         return self._transact(write)
 
-    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None:
-        """Write down what became of a charge, with an analyst's answer, or that the ledger is open again."""
+    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> Answered | None:
+        """Write down what became of a charge, or that the ledger is open again.
 
-        def write(db: sqlite3.Connection, tally: Tally) -> None:
+        Return an analyst's charge, with the answer that is stored for it.
+        """
+
+        def write(db: sqlite3.Connection, tally: Tally) -> Answered | None:
             charge = None if kind == "reopen" else change_state(find_charge(db, about), kind, about)
             number = write_line(db, kind, about, what, None, tally.after(self.limit, kind, charge))
-            note_outcome(db, number, kind, charge, self.limit, answer)
+            return note_outcome(db, number, kind, charge, self.limit, answer)
 
-        self._transact(write)
+        return self._transact(write)
 
     def set_share(self, asker: Asker, limit: Limit, max_failures: int) -> None:
         """Give an analyst a share, in place of the one they had."""

@@ -49,6 +49,7 @@ CREATE INDEX outcomes ON lines (about) WHERE about IS NOT NULL;
 UNREADABLE = (ValueError, TypeError, ZeroDivisionError, AssertionError, LookupError)
 """An entry is not a number or a date, or cannot follow the one before it."""
 
+WRITTEN = "(SELECT seq FROM sqlite_sequence WHERE name = 'lines')"
 LINE = "number, at, kind, about, what, query, epsilon, delta, rho, total_epsilon, total_delta, total_rho, failures"
 
 
@@ -178,11 +179,11 @@ def read_tip(db: sqlite3.Connection, path: Path, terms: Terms) -> Tip:
     """The last line, if it follows from the one before and is the last that was written."""
     start = Tip(0, Tally(terms.limit.nothing))
     try:
-        rows = db.execute(f"SELECT {LINE} FROM lines ORDER BY number DESC LIMIT 2").fetchall()
-        written = read_last_number(db)
+        rows = db.execute(f"SELECT {LINE}, {WRITTEN} FROM lines ORDER BY number DESC LIMIT 2").fetchall()
+        written = rows[0][-1] if rows else read_last_number(db)
         if not rows and not written:
             return start
-        last, *before = map(_read_line, rows)
+        last, *before = (_read_line(row[:-1]) for row in rows)
         previous = Tip(before[0].number, before[0].tally) if before else start
         charge = last.entry if last.kind == "charge" else find_charge(db, last.about)
         follows = previous.tally.after(terms.limit, last.kind, charge)
@@ -195,8 +196,8 @@ def read_tip(db: sqlite3.Connection, path: Path, terms: Terms) -> Tip:
 
 def read_last_number(db: sqlite3.Connection) -> Any:
     """The number of the last line there has ever been."""
-    (written,) = db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'lines'").fetchone() or (0,)
-    return written
+    (written,) = db.execute(f"SELECT {WRITTEN}").fetchone()
+    return written or 0
 
 
 @dataclass(frozen=True)
@@ -225,18 +226,19 @@ def fetch_charges(db: sqlite3.Connection, numbers: Sequence[int | None]) -> list
     """The charges of these numbers as they are written, each with the last that became of it."""
     found = []
     for number in numbers:
-        row = db.execute(f"SELECT {LINE} FROM lines WHERE number = ? AND kind = 'charge'", (number,)).fetchone()
-        about = "SELECT kind FROM lines WHERE about = ? ORDER BY number DESC LIMIT 1"
+        became = "SELECT kind FROM lines WHERE about = ?1 ORDER BY number DESC LIMIT 1"
+        query = f"SELECT ({became}), {LINE} FROM lines WHERE number = ?1 AND kind = 'charge'"
+        row = db.execute(query, (number,)).fetchone()
         if row is not None:
-            found.append((row, db.execute(about, (number,)).fetchone()))
+            found.append(row)
     return found
 
 
-def read_charge(fetched: tuple[Any, tuple[str] | None]) -> Entry:
+def read_charge(fetched: tuple[Any, ...]) -> Entry:
     """Understand a charge as it stands."""
-    row, became = fetched
-    state: State = "charged" if became is None else OUTCOMES[became[0]][1]
-    charge = _read_line(row).entry
+    became, *row = fetched
+    state: State = "charged" if became is None else OUTCOMES[became][1]
+    charge = _read_line(tuple(row)).entry
     return Entry(charge.number, charge.at, charge.asked, charge.cost, state, charge.by_rho)
 
 

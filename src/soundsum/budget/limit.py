@@ -9,6 +9,7 @@ every release counts by its rho, against the rho that implies what was left.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from fractions import Fraction
 from typing import Any
 
@@ -91,7 +92,7 @@ class Limit:
             )
         return limit
 
-    @property
+    @cached_property
     def nothing(self) -> Cost:
         """The amount spent at the start."""
         return Cost(epsilon=0) if self.rho is None else Cost(rho=0)

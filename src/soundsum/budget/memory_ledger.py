@@ -52,7 +52,7 @@ class MemoryStore:
             self._lines += 1
             return self._lines
 
-    def note(self, kind: Kind, about: int | None, what: str, answer: str | None = None) -> None:
+    def note(self, kind: Kind, about: int | None, what: str, _: str | None = None) -> None:
         self._require_own_process()
         with self._lock:
             self._history.note(kind, about)

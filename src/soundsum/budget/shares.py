@@ -118,13 +118,13 @@ def find_share(db: sqlite3.Connection, asker: Asker, whole: Limit) -> Share | No
 
 
 def _find_tally(db: sqlite3.Connection, asker: Asker, whole: Limit) -> Tally:
-    query = f"SELECT line, {OWN} FROM questions WHERE analyst = ? AND source = ? ORDER BY line DESC LIMIT 1"
+    reopened = "EXISTS (SELECT 1 FROM lines WHERE kind = 'reopen' AND number > line)"
+    query = f"SELECT {reopened}, {OWN} FROM questions WHERE analyst = ? AND source = ? ORDER BY line DESC LIMIT 1"
     row = db.execute(query, (asker.analyst, asker.source)).fetchone()
     if row is None:
         return Tally(whole.nothing)
-    line, *amounts, failures = row
-    reopened = "SELECT 1 FROM lines WHERE kind = 'reopen' AND number > ? LIMIT 1"
-    return Tally(Cost(*amounts), 0 if db.execute(reopened, (line,)).fetchone() else failures)
+    is_reopened, *amounts, failures = row
+    return Tally(Cost(*amounts), 0 if is_reopened else failures)
 
 
 def charge_share(db: sqlite3.Connection, question: Question, whole: Limit, cost: Cost, what: object) -> Tally:
@@ -175,13 +175,14 @@ def write_question(
 
 def note_outcome(
     db: sqlite3.Connection, line: int, kind: Kind, charge: Entry | None, whole: Limit, answer: str | None
-) -> None:
-    """Write down what a line about an analyst's charge means for their share."""
+) -> Answered | None:
+    """Write down what a line about an analyst's charge means for their share, and return the charge with its answer."""
     asker = None if charge is None else find_asker(db, charge.number)
-    if asker is None:
-        return
+    if charge is None or asker is None:
+        return None
     tally = _find_tally(db, asker, whole).after(whole, kind, _as_counted(charge, whole))
     write_question(db, line, Question(asker), tally, answer)
+    return Answered(replace(charge, asker=asker), find_body(db, charge.number), answer)
 
 
 def find_asker(db: sqlite3.Connection, charge: int) -> Asker | None:

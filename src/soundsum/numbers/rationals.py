@@ -59,6 +59,8 @@ def exact(value: Any, name: str = "value") -> Value:
     >>> exact("1/3"), exact(0.5), exact(np.float32(0.1)) == Fraction(13421773, 2**27)
     (Fraction(1, 3), Fraction(1, 2), True)
     """
+    if type(value) is Fraction or type(value) is int:
+        return value
     try:
         if isinstance(value, bool | np.bool_) or (isinstance(value, str) and _is_endless(value)):
             raise TypeError
@@ -122,6 +124,8 @@ def decimal(value: Any, name: str = "value") -> Value:
     >>> decimal(0.1), decimal(np.float32(0.1)), decimal("1/3")
     (Fraction(1, 10), Fraction(1, 10), Fraction(1, 3))
     """
+    if type(value) is Fraction or type(value) is int or type(value) is str:
+        return exact(value, name)
     own = isinstance(value, float) or (isinstance(value, np.generic) and value.dtype.kind in "fV")  # bfloat16 is a V
     return Fraction(str(value)) if own and math.isfinite(float(value)) else exact(value, name)
 

@@ -117,7 +117,9 @@ def parse_positive(name: str, value: Any) -> Fraction:
 
 
 def _parse_finite(name: str, value: Any) -> Fraction:
-    x = decimal(value, name)
+    x = value if type(value) is Fraction else decimal(value, name)
+    if type(x) is Fraction and abs(x.numerator) <= LARGEST * x.denominator:
+        return x
     if not is_special(x) and x > LARGEST:
         raise RefusedValue(
             name,

@@ -15,18 +15,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
 from soundsum.requests.write_request import describe_requests
 from soundsum.server.fair_queue import FairQueue
-from soundsum.server.served import ServedTable, Stored, join_answer, say_briefly
+from soundsum.server.served import Asked, ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.tokens import Token, Tokens
 from soundsum.server.wire import LARGEST, Reply, digest, read_body, read_key, refusing, unanswered
 from soundsum.tables.read_guard import OPERATOR
@@ -38,6 +38,7 @@ LOG = logging.getLogger("soundsum.server")
 """The log of who asked what and when, without results."""
 
 FREE_AT_ONCE = READ_AT_ONCE = LIST_AT_ONCE = 2
+ASIDE = 40  # threads for what is done beside the loop, most of which waits for a ledger when there are many
 MOST_CALLS = 32  # of each analyst, charged and free
 PATIENCE = 10.0  # seconds for the body of a request
 LONGEST_PATH = 200  # characters in the log
@@ -64,6 +65,7 @@ class Desk:
         self._reading = FairQueue(READ_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._listing = FairQueue(LIST_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
+        self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._tasks: set[asyncio.Task[Stored]] = set()
         self._calls: Counter[str] = Counter()
 
@@ -82,11 +84,22 @@ class Desk:
 
     def visible(self, analyst: str) -> list[ServedTable]:
         """List the tables that an analyst has a share of."""
-        return [table for table in self.tables.values() if table.share(analyst) is not None]
+        return [table for table in self.tables.values() if table.is_shared_with(analyst)]
+
+    async def aside(self, do: Callable[..., T], *given: Any) -> T:
+        """Do something that may take a while, beside the loop, which keeps the time of all answers."""
+        return await asyncio.get_running_loop().run_in_executor(self._aside, do, *given)
+
+    async def find_table(self, token: Token, name: str) -> ServedTable:
+        """Find a table that somebody has a share of; the ledger is asked once."""
+        table = self.tables.get(name)
+        if table is not None and token.who in table.holders and not token.is_owner:
+            return table
+        return await self.aside(self.table, token, name)
 
     def table(self, token: Token, name: str) -> ServedTable:
         table = self.tables.get(name)
-        if table is None or token.is_owner or table.share(token.who) is None:
+        if table is None or token.is_owner or not table.is_shared_with(token.who):
             raise Reply(404, "there is no such table, or no share of it is yours")
         return table
 
@@ -95,38 +108,47 @@ class Desk:
     ) -> dict[str, Any]:
         """Plan, or ask made-up rows: few at once, so that nobody keeps the processor from padded answers."""
         async with self._free.take_turn(token.who):
-            return await run_in_threadpool(ask, written)
+            return await self.aside(ask, written)
 
     async def read(self, token: Token, read: Callable[[U], dict[str, Any]], given: U) -> dict[str, Any]:
-        """Read a request, few at once and beside the loop, which keeps the time of all answers."""
+        """Read a request, few at once."""
         async with self._reading.take_turn(token.who):
-            return await run_in_threadpool(refusing, read, given)
+            return await self.aside(refusing, read, given)
 
     async def list(self, token: Token, look: Callable[..., T], *given: Any) -> T:
         """Look through somebody's charges, few at once, as these may be many and long."""
         async with self._listing.take_turn(token.who):
-            return await run_in_threadpool(look, *given)
+            return await self.aside(look, *given)
 
     async def release(
         self,
         table: ServedTable,
         analyst: str,
         key: str | None,
-        written: Mapping[str, Any],
+        read: Callable[[], dict[str, Any]],
         stored_will_do: bool = False,
     ) -> Stored:
         """Answer a charged question, once for each key; goes on if whoever asked does not wait.
 
+        `read` gives what is asked, or raises a Reply.
         With `stored_will_do`, an earlier release of this analyst's for the same request is given again.
         """
-        body = await run_in_threadpool(digest, table.name, written)
-        found = None if key is None else await run_in_threadpool(table.find, analyst, key, body)
-        if found is None and stored_will_do:
-            found = await run_in_threadpool(table.find_same, analyst, body)
-        if found is not None:
-            return found
+        looks_back = key is not None or stored_will_do
+
+        def read_at_once() -> tuple[dict[str, Any], str, Asked | None]:
+            written = read()
+            return written, digest(table.name, written), None if looks_back else table.read(written)
+
         async with self._reading.take_turn(analyst):
-            asked = await run_in_threadpool(table.read, written)
+            written, body, asked = await self.aside(read_at_once)
+        if asked is None:  # what was stored is given even if the table would refuse it today
+            found = None if key is None else await self.aside(table.find, analyst, key, body)
+            if found is None and stored_will_do:
+                found = await self.aside(table.find_same, analyst, body)
+            if found is not None:
+                return found
+            async with self._reading.take_turn(analyst):
+                asked = await self.aside(table.read, written)
         own = key or f"made here: {random_bytes(16).hex()}"
         table.begin(analyst, own, body)
 
@@ -147,6 +169,7 @@ class Desk:
         """Finish what is in progress."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._threads.shutdown(wait=True)
+        self._aside.shutdown(wait=True)
 
 
 def make_app(desk: Desk) -> FastAPI:
@@ -200,7 +223,7 @@ async def read_limited(request: Request) -> bytes:
 async def find_caller(desk: Desk, request: Request) -> Token:
     """Return whose token stands in the header."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    token = await run_in_threadpool(desk.tokens.find, given.strip() if scheme.lower() == "bearer" else "")
+    token = await desk.aside(desk.tokens.find, given.strip() if scheme.lower() == "bearer" else "")
     if token is None:
         raise Reply(
             401,
@@ -255,21 +278,21 @@ def make_api(desk: Desk) -> APIRouter:
     @api.get("/tables", **_describe("List the tables that you have a share of.", LISTED))
     async def list_tables(request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            return JSONResponse([t.describe() for t in await run_in_threadpool(desk.visible, token.who)])
+            return JSONResponse([t.describe() for t in await desk.aside(desk.visible, token.who)])
 
         return await call(request, handle)
 
     @api.get("/tables/{name}", **_describe("Describe a table, by what its owner declared.", OBJECT, 404))
     async def show_table(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            return JSONResponse((await run_in_threadpool(desk.table, token, name)).describe())
+            return JSONResponse((await desk.find_table(token, name)).describe())
 
         return await call(request, handle)
 
     @api.get("/tables/{name}/budget", **_describe("Show the budget, your share and your charges.", OBJECT, 404))
     async def show_budget(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table = await run_in_threadpool(desk.table, token, name)
+            table = await desk.find_table(token, name)
             return JSONResponse(await desk.list(token, table.describe_budget, token.who))
 
         return await call(request, handle)
@@ -280,7 +303,7 @@ def make_api(desk: Desk) -> APIRouter:
     )
     async def plan(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table, written = await run_in_threadpool(desk.table, token, name), await take(token, request)
+            table, written = await desk.find_table(token, name), await take(token, request)
             return JSONResponse(await desk.ask_freely(token, table.plan, written))
 
         return await call(request, handle)
@@ -291,7 +314,7 @@ def make_api(desk: Desk) -> APIRouter:
     )
     async def dummy(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table, written = await run_in_threadpool(desk.table, token, name), await take(token, request)
+            table, written = await desk.find_table(token, name), await take(token, request)
             return JSONResponse(await desk.ask_freely(token, table.dummy, written))
 
         return await call(request, handle)
@@ -302,18 +325,19 @@ def make_api(desk: Desk) -> APIRouter:
     )
     async def release(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            table = await run_in_threadpool(desk.table, token, name)
+            table = await desk.find_table(token, name)
             stored_will_do = request.headers.get("prefer", "").strip().lower() == "stored"
             async with refusing_in_time(table):
-                written, key = await take(token, request), take_key(request)
-                return _give(request, await desk.release(table, token.who, key, written, stored_will_do))
+                read = partial(refusing, read_body, await read_limited(request))
+                key = take_key(request)
+                return _give(request, await desk.release(table, token.who, key, read, stored_will_do))
 
         return await call(request, handle)
 
     @api.get("/releases", **_describe("List your releases.", LISTED))
     async def list_releases(request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            tables = await run_in_threadpool(desk.visible, token.who)
+            tables = await desk.aside(desk.visible, token.who)
             listed = [one for table in tables for one in await desk.list(token, table.releases, token.who)]
             return JSONResponse(listed)
 
@@ -322,7 +346,7 @@ def make_api(desk: Desk) -> APIRouter:
     @api.get("/releases/{id}", **_describe("Give a release of yours again, as it was given.", OBJECT, 404))
     async def show_release(id: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
-            return _give(request, await run_in_threadpool(find_release, desk, token, id))
+            return _give(request, await desk.aside(find_release, desk, token, id))
 
         return await call(request, handle)
 

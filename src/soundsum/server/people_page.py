@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from soundsum.budget import Cost
@@ -75,7 +75,7 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
         who = ""
         try:
             session = sessions.find(request.cookies.get(cookie_name, ""))
-            token = None if session is None else await run_in_threadpool(desk.tokens.find_number, session.number)
+            token = None if session is None else await desk.aside(desk.tokens.find_number, session.number)
             if session is None or token is None:
                 return show("login", 401 if request.method == "POST" else 200, title="Log in")
             who, given = token.who, {}
@@ -109,7 +109,7 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
         async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
             if token.is_owner:
                 return show(
-                    "owner", title="What was spent", **facts(token, session), **await run_in_threadpool(_owner, desk)
+                    "owner", title="What was spent", **facts(token, session), **await desk.aside(_owner, desk)
                 )
             return show("home", title="Tables", **facts(token, session), **await desk.list(token, _home, desk, token))
 
@@ -121,7 +121,7 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
             if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
                 raise Reply(403, "this form is not from this page")
             given = await _read_form(request)
-            token = await run_in_threadpool(desk.tokens.find, given.get("token", "").strip())
+            token = await desk.aside(desk.tokens.find, given.get("token", "").strip())
             if token is None:
                 return show("login", 401, title="Log in", message="This token is not valid, or has ended.")
         except Reply as reply:
@@ -147,8 +147,8 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
     @pages.get("/tables/{name}")
     async def show_table(name: str, request: Request) -> Response:
         async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
-            table = await run_in_threadpool(desk.table, token, name)
-            left = await run_in_threadpool(_say_left, table, token.who)
+            table = await desk.find_table(token, name)
+            left = await desk.aside(_say_left, table, token.who)
             told: dict[str, Any] = {
                 "form": dict.fromkeys(FIELDS, "") | {"epsilon": "1/10"},
                 "key": random_bytes(16).hex(),
@@ -161,16 +161,16 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
     @pages.post("/tables/{name}")
     async def ask_table(name: str, request: Request) -> Response:
         async def act(token: Token, session: Session, given: Mapping[str, str]) -> Response:
-            table = await run_in_threadpool(desk.table, token, name)
+            table = await desk.find_table(token, name)
             form = {field: given.get(field, "").strip() for field in FIELDS}
             told: dict[str, Any] = {**NOTHING_YET, "message": ""}
             status = 200
             try:
                 if given.get("action") == "release":
                     async with refusing_in_time(table):
-                        asked = await desk.read(token, _read_asked, form)
                         key = refusing(read_key, given.get("key") or None)
-                        request.state.given = stored = await desk.release(table, token.who, key, asked)
+                        read = partial(refusing, _read_asked, form)
+                        request.state.given = stored = await desk.release(table, token.who, key, read)
                     return RedirectResponse(f"/releases/{stored.id}", 303)
                 asked = await desk.read(token, _read_asked, form)
                 told["python"] = write_python(find_url(request), table.name, asked)
@@ -179,11 +179,11 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
                 else:
                     plan = await desk.ask_freely(token, table.plan, asked)
                     told["plan"] = [(one["name"], _say_error(one)) for one in plan["statistics"]]
-                    told["after"] = await run_in_threadpool(_say_after, table, token.who, Cost(**plan["cost"]))
+                    told["after"] = await desk.aside(_say_after, table, token.who, Cost(**plan["cost"]))
             except Reply as reply:
                 status, where = reply.status, "unplanned" if given.get("action") == "plan" else "message"
                 told[where] = reply.message
-            left = await run_in_threadpool(_say_left, table, token.who)
+            left = await desk.aside(_say_left, table, token.who)
             told |= {"table": table.describe(), "left": left, "statistics": STATISTICS, "dummy_rows": MADE_UP}
             key = random_bytes(16).hex()
             return show("table", status, title=table.name, **facts(token, session), form=form, key=key, **told)
@@ -192,8 +192,8 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
 
     async def find(request: Request, id: str, write: Callable[[Stored, Token, Session], Response]) -> Response:
         async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
-            request.state.given = stored = await run_in_threadpool(find_release, desk, token, id)
-            return await run_in_threadpool(write, stored, token, session)
+            request.state.given = stored = await desk.aside(find_release, desk, token, id)
+            return await desk.aside(write, stored, token, session)
 
         return await handle(request, act)
 

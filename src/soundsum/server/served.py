@@ -78,6 +78,7 @@ class ServedTable:
         self._snapshot = Snapshot.of(owned.data, owned.terms.get("table"))
         self._made_up = make_up(owned, self._snapshot, private.schema)
         self._running: dict[tuple[str, str], str] = {}  # analysts and keys, and what they ask
+        self.holders: set[str] = set()  # analysts who are known to have a share, which nobody loses
         self._lock = threading.Lock()
         self._warm_up()
 
@@ -118,6 +119,11 @@ class ServedTable:
 
     def share(self, analyst: str) -> Share | None:
         return self.budget.share(Asker(analyst, self.name))
+
+    def is_shared_with(self, analyst: str) -> bool:
+        if analyst not in self.holders and self.share(analyst) is not None:
+            self.holders.add(analyst)
+        return analyst in self.holders
 
     def describe_budget(self, analyst: str) -> dict[str, Any]:
         """Describe the whole budget, an analyst's share and their charges."""
@@ -286,11 +292,12 @@ class ServedTable:
         question = Question(Asker(analyst, self.name), key, body)
         refusal: Refusal | None = None
         try:
-            self._private.on_behalf_of(question).release(statistics, **settings)
-            stored = self.budget.answered(question)
-            assert stored is not None
-            assert stored.answer is not None
-            return Stored(stored.charge, stored.answer)
+            private = self._private.on_behalf_of(question)
+            private.release(statistics, **settings)
+            given = private.budget.given
+            assert given is not None
+            assert given.answer is not None
+            return Stored(given.charge, given.answer)
         except BudgetExceeded as error:
             reply: Reply | None = refuse(error, 409, left=error.left.to_json())
         except AlreadyAsked:
