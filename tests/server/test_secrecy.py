@@ -109,6 +109,39 @@ def test_whatever_is_wrong_with_a_request_its_refusal_takes_the_pad(padded):
         assert client.get("/v1/releases").json() == []
 
 
+UNREADABLE = {
+    "cut off": b'{"epsilon": 1, "statistics": {"a": {"statistic": "sum"',
+    "nothing": b"",
+    "no UTF-8": b'{"epsilon": "\xff"}',
+    "nested": b"[" * 100_000,
+    "quotes": b'"' * 200_000,
+    "a name twice": b'{"epsilon": 1, "epsilon": 2}',
+    "a null": b'{"epsilon": null}',
+    "a long number": b'{"epsilon": ' + b"9" * 100_000 + b"}",
+    "no number": b'{"epsilon": NaN}',
+    "too long": b" " * (1 << 18) + b"{}",
+}
+
+
+def test_json_that_cannot_be_read_is_refused_when_the_pad_says(padded):
+    """As long after the request as any release comes, uncharged, and for each analyst at once."""
+    with padded.client(padded.add("ivan")) as client, ThreadPoolExecutor(len(UNREADABLE) + 1) as pool:
+        good = pool.submit(timed, client)
+
+        def send(body):
+            begun = time.monotonic()
+            return client.post(RELEASE, content=body), time.monotonic() - begun
+
+        answers = list(pool.map(send, UNREADABLE.values()))
+        released, took = good.result()
+        assert (released.status_code, took >= PAD - 0.01) == (200, True)
+        assert {name: one.status_code for name, (one, _) in zip(UNREADABLE, answers, strict=True)} == {
+            name: 413 if name == "too long" else 422 for name in UNREADABLE
+        }
+        assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers), [took for _, took in answers]
+        assert len(client.get("/v1/releases").json()) == 1
+
+
 def test_a_stored_answer_is_not_taken_before_it_is_due(padded):
     """What is stored at the decision, a little before the deadline, is not what `Prefer: stored` finds until then."""
     with padded.client(padded.add("gina")) as client, ThreadPoolExecutor(1) as pool:

@@ -173,6 +173,22 @@ def test_a_folder_that_cannot_be_written_is_one_sentence_and_goes_by(tmp_path):
         assert [entry.state for entry in ledger.read(server.ledger).entries] == ["released", "released"]
 
 
+def test_the_log_turns_over_when_it_is_long_and_no_line_is_lost(tmp_path):
+    """Ten older files are kept, each for the owner alone."""
+    with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
+        log = server.owner.with_suffix(".log")
+        older = [log.with_name(f"{log.name}.{place}") for place in range(1, 12)]
+        given = []
+        for turn in range(12):
+            given.append(post(client).json()["id"])
+            wait_until(lambda: log.exists() and given[-1] in log.read_text())
+            assert [one.exists() for one in older] == [place < min(turn, 10) for place in range(11)]
+            os.truncate(log, (10 << 20) - 1)  # as long as it may be
+        own = [json.loads(one.read_text().partition("\n")[0].split(" ", 1)[1]) for one in (log, *older[:10])]
+        assert [one["release"] for one in own] == given[:0:-1]
+        assert {one.stat().st_mode & 0o077 for one in (log, *older[:10])} == {0}
+
+
 def test_a_clock_that_was_set_back_changes_nothing(tmp_path):
     """What was charged, and who got a token, before that is in the future now."""
     with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
