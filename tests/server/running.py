@@ -85,17 +85,18 @@ class Server:
     def budget(self):
         return self.owned["visits"].open_budget()
 
-    def start(self):
+    def start(self, patience=PATIENCE):
         command = [sys.executable, "-m", "soundsum", "serve", str(self.owner), "--port", str(self.port), *self.options]
         with open(self.folder / "printed", "ab") as printed:
             self.process = subprocess.Popen(command, stdout=printed, stderr=printed, cwd=self.folder)
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 with socket.create_connection(("127.0.0.1", self.port), timeout=1):
                     return self
             except OSError:
                 time.sleep(0.05)
+        self.kill()
         raise RuntimeError((self.folder / "printed").read_text())
 
     def kill(self):

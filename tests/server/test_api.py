@@ -136,6 +136,27 @@ def test_a_long_request_is_short_in_lists(alice):
 
 
 STATISTIC = {"statistic": "sum", "column": "cost"}
+LISTS = {
+    "a statistic": ({"statistics": {"a": {"statistic": "summ", "column": "cost"}}}, "is not one of sum, count"),
+    "a noise": ({**SUM, "noise": "laplac"}, "is not one of laplace, gaussian"),
+    "a type": ({"statistics": {"a": {**STATISTIC, "dtype": "flot64"}}}, "use one of int8"),
+    "a column": ({"statistics": {"a": {**STATISTIC, "column": "Age"}}}, "its owner declares ward, cost"),
+    "groups of a column": ({**SUM, "by": ["ward", "Age"], "groups": [["a"], [1]]}, "its owner declares ward, cost"),
+    "no groups": ({**SUM, "by": "age"}, """"groups": ['a', 'b'], or find them: "groups": "found" and "delta\""""),
+}
+
+
+@pytest.mark.parametrize("asked", LISTS)
+def test_a_refusal_lists_what_may_be_written_there_and_no_columns_but_those_that_are_declared(alice, asked):
+    written, words = LISTS[asked]
+    for call in ("plan", "release"):
+        answer = ask(alice, {"epsilon": "1/10", **written}, call=call)
+        assert answer.status_code == 422
+        message = answer.json()["error"]["message"]
+        assert words in message
+        assert "patient" not in message
+
+
 BAD = {
     "no statistics": {"epsilon": 1},
     "an unknown option": {**SUM, "epsilonn": 1},

@@ -112,6 +112,7 @@ def test_init_writes_a_file_that_can_be_served_and_token_gives_one_out(tmp_path,
     options = [str(word) for name, value in named.items() for word in (f"--{name}", value)]
     made = run([COMMAND, "serve", "init", owner, "--data", tmp_path / f"visits.{kind}", *options], text=True)
     assert made.returncode == 0, made.stderr
+    assert owner.stat().st_mode & 0o077 == 0  # a database's address may have a password
     text = owner.read_text()
     assert all(f"# {column} = " in text for column in ("ward", "cost", "age", "born"))
     assert "patient = " not in text

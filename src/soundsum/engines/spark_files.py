@@ -13,7 +13,7 @@ from functools import reduce
 from threading import Lock
 from typing import Any
 from urllib.parse import unquote
-from weakref import finalize
+from weakref import WeakSet, finalize
 
 from soundsum.engines.engine import import_extra
 from soundsum.engines.reading import split_by_name
@@ -144,23 +144,43 @@ def _escape(file: str) -> str:
 
 
 _STARTING = Lock()
+_OWN: WeakSet[Any] = WeakSet()
+"""Spark's contexts that were started here."""
 
 
 def _session() -> Any:
     pyspark, sql = import_extra("pyspark", "spark"), import_extra("pyspark.sql", "spark")
     builder = sql.SparkSession.builder.appName("soundsum")
     with _STARTING:
-        if getattr(pyspark.SparkContext, "_active_spark_context", None) is not None:  # somebody's own, left as it is
+        context = getattr(pyspark.SparkContext, "_active_spark_context", None)
+        if context is not None and context in _OWN and _has_died(context):
+            _forget(pyspark.SparkContext, context)
+        elif context is not None:  # somebody's own is left as it is
             return builder.getOrCreate()
         with _nothing_on_stderr():
             try:
                 session = builder.getOrCreate()
             except Exception:  # of Spark's launcher
                 session = None
+        if session is not None:
+            _OWN.add(session.sparkContext)
     if session is None:
         raise OSError("Spark could not be started; it needs Java 17 or 21: install it, or set JAVA_HOME")
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+def _has_died(context: Any) -> bool:
+    """Whether the process of Java that was started for this context has ended."""
+    process = getattr(context._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def _forget(kind: Any, context: Any) -> None:
+    """Let another process be started: Spark keeps asking the one it has, even if that has ended."""
+    context._jsc = None
+    context.stop()
+    kind._gateway = kind._jvm = None
 
 
 @contextmanager

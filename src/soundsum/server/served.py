@@ -54,6 +54,9 @@ PER_STATISTIC = 250
 ADDITIVE = ("sum", "count", "histogram")
 """Statistics whose error is known before anything is read."""
 
+OF_THE_LANGUAGE = ("statistic", "noise", "dtype", "relation", "missing")
+"""Options whose values have names of the language of requests; other names that a refusal lists are of columns."""
+
 Asked = tuple[dict[str, Any], dict[str, Statistic]]
 
 
@@ -330,7 +333,7 @@ class ServedTable:
 
     def _refuse(self, refusal: Refusal) -> Reply:
         """Put a refusal into words; of the columns there are, name those that the schema declares, not the file's."""
-        if refusal.reason == Reason.UNKNOWN and "names" in refusal.facts:
+        if "names" in refusal.facts and refusal.option not in OF_THE_LANGUAGE:
             declared = ", ".join(self._private.schema) or "no columns"
             refusal = refusal.stating(names=f"its owner declares {declared}")
         return refuse(refusal)

@@ -76,6 +76,8 @@ class InRequest:
 
     def option(self, name: str, value: str | None) -> str:
         called = "bounds" if name in ("lower", "upper") else name
+        if value is not None and value.startswith("ss.Found("):  # an object of Python's
+            return f'"{called}": "found" and "delta"'
         return f'"{called}"' if value is None else f'"{called}": {value}'
 
     def code(self, text: str) -> str:

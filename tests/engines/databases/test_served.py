@@ -40,14 +40,14 @@ def serve(tmp_path, monkeypatch):
         options = [] if pad else ["--no-pad"]
         server = Server(tmp_path, *options, owner=OWNER.format(data=data, pad=pad))
         token = server.add(epsilon="1000000", max_failures=1000)
-        started.append(server.start())
+        started.append(server.start(patience=300))  # in which Java starts on a busy machine
         started.append(server.client(token))
         return server, started[-1]
 
     yield start
     for server, client in zip(started[::2], started[1::2], strict=True):
         client.close()
-        server.stop()
+        server.kill()
 
 
 @pytest.fixture

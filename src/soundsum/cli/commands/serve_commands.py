@@ -125,7 +125,8 @@ def write_owner_file(
         max_groups=_ask("max_groups", max_groups, "Groups that a person counts in", 1),
         pad=_ask("pad", pad, "The time that every answer takes", "0.5s"),
     )
-    path.write_text(text)
+    with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)  # for the owner alone, as a database's address may have a password
     read_owner_file(str(path))
     typer.echo(f"written: {path}. Add the bounds and categories that are public, and give out tokens:")
     typer.echo(f"soundsum serve token {path} add alice --epsilon {epsilon}")
