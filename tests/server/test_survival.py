@@ -45,6 +45,34 @@ def test_nobody_overspends_together(tmp_path):
         assert sum(share.spent.epsilon for share in found.shares.values()) == 2
 
 
+def test_charges_made_together_stay_apart(tmp_path):
+    """Each analyst gets the release of their own question, as it is stored, whoever else is charged or refused then."""
+    with Server(tmp_path, "--no-pad", "--slots", "16") as server:
+        clients = {who: server.client(server.add(who, epsilon="1")) for who in [f"analyst{i}" for i in range(12)]}
+
+        def ask_all(who):
+            """Ten tenths are allowed; of every other question the cost is too high."""
+            for place in range(10):
+                name = f"{who}-{place}"
+                small = {"epsilon": "1/10", "statistics": {name: {"statistic": "count"}}}
+                large = post(clients[who], f"{name}-large", {**small, "epsilon": 5})
+                assert large.status_code == 409
+                answer = post(clients[who], name, small)
+                assert [one["name"] for one in answer.json()["releases"]] == [name]
+                assert clients[who].get(f"/v1/releases/{answer.json()['id']}").content == answer.content
+                assert post(clients[who], name, small).content == answer.content
+
+        with ThreadPoolExecutor(len(clients)) as pool:
+            list(pool.map(ask_all, clients))
+        for client in clients.values():
+            client.close()
+        found = ledger.read(server.ledger)
+        assert found.spent.epsilon == len(clients)
+        assert {(one.asker.analyst, one.query.statistics[0].name.partition("-")[0]) for one in found.entries} == {
+            (who, who) for who in clients
+        }
+
+
 def test_a_locked_ledger_is_one_sentence_and_goes_by(tmp_path):
     with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
         assert post(client).status_code == 200
