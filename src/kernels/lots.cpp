@@ -76,6 +76,11 @@ void KeyNames::spell(std::uint32_t code, Spelled& out) const {
     }
 }
 
+void KeyNames::fetch(std::uint32_t code) const {
+    const Texts* own = tuples ? tuples : columns.front().texts;
+    own->fetch(code);
+}
+
 std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names) {
     const std::size_t size = id.size();
     id.push_back('/');

@@ -44,6 +44,7 @@ struct KeyNames {
     const Texts* tuples = nullptr;  // that gave the codes of tuples, which are the codes of their keys; null for one column
 
     void spell(std::uint32_t code, Spelled& out) const;  // is written behind what is there
+    void fetch(std::uint32_t code) const;                // into a cache, for `spell` soon
 };
 
 // The first eight bytes of SHA-256; the spelled id is changed meanwhile. Of groups that have a name, by that and no number.

@@ -72,7 +72,7 @@ struct PyPersonSums {
         sums->add_pairs({size, persons.data(), codes.data(), rows.data(), words.data()});
     }
 
-    void list(Written<std::uint64_t> persons, Written<std::int32_t> codes, Written<std::uint64_t> rows, Written<std::uint64_t> words) const {
+    void list(Written<std::uint64_t> persons, Written<std::int32_t> codes, Written<std::uint64_t> rows, Written<std::uint64_t> words) {
         const std::size_t size = sums->pairs();
         require(persons, size), require(codes, size), require(rows, size), require(words, 2 * static_cast<std::size_t>(powers) * size);
         nb::gil_scoped_release release;
@@ -81,7 +81,7 @@ struct PyPersonSums {
 
     // A row for each part: its three weights, its least and its most, two words each.
     void total(Words parts, std::uint64_t max_rows, std::uint64_t max_groups, bool in_proportion, const PersonIds& ids, Totals out,
-               unsigned threads) const {
+               unsigned threads) {
         if (parts.shape(1) != 5 || parts.shape(2) != 2) throw nb::value_error("a part is five numbers of two words");
         if (out.shape(0) != parts.shape(0) || out.shape(1) != groups || out.shape(2) != 2 || !is_aligned<i128>(out.data()))
             throw nb::value_error("totals must be aligned, two words for each part and group");
@@ -98,7 +98,7 @@ struct PyPersonSums {
     }
 
     // How many persons count in each group, each in at most `max_groups` of theirs.
-    void count(std::uint64_t max_groups, const PersonIds& ids, const KeyNames& names, Written<std::int64_t> out, unsigned threads) const {
+    void count(std::uint64_t max_groups, const PersonIds& ids, const KeyNames& names, Written<std::int64_t> out, unsigned threads) {
         nb::gil_scoped_release release;
         sums->count(max_groups, ids, names, out.data(), out.shape(0), std::max(1u, threads));
     }
@@ -236,10 +236,11 @@ void bind_persons(nb::module_& m) {
              nb::arg("words").noconvert())
         .def("total", &PyPersonSums::total, nb::arg("parts"), nb::arg("max_rows"), nb::arg("max_groups"), nb::arg("in_proportion"),
              nb::arg("ids"), nb::arg("out").noconvert(), nb::arg("threads"))
-        .def("count", [](const PyPersonSums& self, std::uint64_t max_groups, const PersonIds& ids, const PyKeyNames& names,
+        .def("count", [](PyPersonSums& self, std::uint64_t max_groups, const PersonIds& ids, const PyKeyNames& names,
                          Written<std::int64_t> out, unsigned threads) { self.count(max_groups, ids, names.names, out, threads); },
              nb::arg("max_groups"), nb::arg("ids"), nb::arg("names"), nb::arg("out").noconvert(), nb::arg("threads"))
-        .def_prop_ro("pairs", [](const PyPersonSums& self) { return self.sums->pairs(); })
+        .def_prop_ro("pairs", [](PyPersonSums& self) { return self.sums->pairs(); })
+        .def_prop_ro("held", [](const PyPersonSums& self) { return self.sums->held(); })
         .def_prop_ro("bytes", [](const PyPersonSums& self) { return self.sums->bytes(); });
     nb::class_<Texts>(m, "Texts")
         .def("__init__", [](Texts* self, const nb::bytes& seed) { new (self) Texts(seed_of(seed)); })

@@ -1,11 +1,14 @@
-// A hash table of pairs of person and group for each shard, linear probing, the sums in the slots. Slots are fetched some
-// rows ahead, because a table of millions of persons is larger than any cache. No sum can overflow: a row's part is below
-// 2^67 (bounds of 64 bits, or within 2^31 where squares are added), and there are fewer than 2^59 rows.
+// Rows are dealt out to a thousand shards by their person. A shard keeps them as they come until there are as many as it has
+// pairs, and then adds them to its pairs, which it looks up in a hash table made for the occasion: both fit a cache, where one
+// table of all pairs would not. No sum can overflow: a row's part is below 2^67 (bounds of 64 bits, or within 2^31 where
+// squares are added), and there are fewer than 2^59 rows.
 #include "persons.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
+#include <stdexcept>
 
 #include "hashing.hpp"
 #include "shards.hpp"
@@ -13,12 +16,12 @@
 namespace soundsum {
 namespace {
 
-constexpr std::size_t ahead = 24;      // rows
-constexpr std::size_t stretch = 1024;  // rows between looks at whether there is room
-constexpr std::size_t pairs_to_sort = 16;
+constexpr std::size_t person_shards = 1024;
+constexpr std::size_t fewest_rows = 512;  // that a shard waits for before it adds them
+constexpr std::size_t ahead = 16;         // pairs
 
-// A slot is free while it has no rows. The group comes last, and is left out where there is one.
-template <bool Grouped, int Powers> struct Slot {
+// The group comes last, and is left out where there is one.
+template <bool Grouped, int Powers> struct Pair {
     std::uint64_t words[2 + 2 * Powers + Grouped];
 
     std::uint64_t person() const { return words[0]; }
@@ -28,9 +31,11 @@ template <bool Grouped, int Powers> struct Slot {
         return 0;
     }
     bool is_of(std::uint64_t person, std::uint64_t group) const { return words[0] == person && (!Grouped || this->group() == group); }
-    void begin(std::uint64_t person, [[maybe_unused]] std::uint64_t group) {
-        words[0] = person;
-        if constexpr (Grouped) words[2 + 2 * Powers] = group;
+    static Pair without_rows(std::uint64_t person, [[maybe_unused]] std::uint64_t group) {
+        Pair pair{};
+        pair.words[0] = person;
+        if constexpr (Grouped) pair.words[2 + 2 * Powers] = group;
+        return pair;
     }
     i128 sum(int power) const {
         return static_cast<i128>(u128{words[2 * power + 1]} << 64 | words[2 * power]);
@@ -41,15 +46,46 @@ template <bool Grouped, int Powers> struct Slot {
     }
 };
 
-struct Dealt {
-    std::uint64_t hash, person;
+// A row that waits, with the upper half of its pair's hash; integers are left out where none are added up.
+template <int Powers> struct Row {
+    std::uint64_t person;
     std::int64_t integer;
-    std::uint64_t group;
+    std::uint32_t group, hash;
+
+    Row() = default;
+    Row(std::uint64_t person, std::int64_t integer, std::uint64_t group, std::uint64_t hash)
+        : person(person), integer(integer), group(static_cast<std::uint32_t>(group)), hash(static_cast<std::uint32_t>(hash >> 32)) {}
+};
+template <> struct Row<0> {
+    std::uint64_t person;
+    std::uint32_t group, hash;
+    static constexpr std::int64_t integer = 0;
+
+    Row() = default;
+    Row(std::uint64_t person, std::int64_t, std::uint64_t group, std::uint64_t hash)
+        : person(person), group(static_cast<std::uint32_t>(group)), hash(static_cast<std::uint32_t>(hash >> 32)) {}
 };
 
-template <class S> struct Shard {
-    Slots<S> slots;
-    std::size_t pairs = 0;
+// A hash table of places, linear probing, at most half full; it is made anew for each use.
+class Index {
+  public:
+    void begin(std::size_t most) {
+        const int bits = std::max(4, static_cast<int>(std::bit_width(2 * most)));
+        shift_ = 32 - std::min(bits, 32);
+        places_.assign(std::size_t{1} << bits, 0);
+    }
+    // The place for which is(place) holds, or else `next`, which is noted down.
+    template <class Is> SOUNDSUM_INLINE std::size_t find(std::uint32_t hash, std::size_t next, Is&& is) {
+        std::size_t at = hash >> shift_;
+        for (; places_[at]; at = (at + 1) & (places_.size() - 1))
+            if (is(places_[at] - 1)) return places_[at] - 1;
+        places_[at] = static_cast<std::uint32_t>(next + 1);
+        return next;
+    }
+
+  private:
+    std::vector<std::uint32_t> places_;  // one after each, 0 if it is free
+    int shift_ = 0;
 };
 
 i128 floor_quotient(i128 top, i128 bottom) {
@@ -58,65 +94,83 @@ i128 floor_quotient(i128 top, i128 bottom) {
 }
 
 template <bool Grouped, int Powers> class Sharded final : public PersonSums {
-    using S = Slot<Grouped, Powers>;
+    using P = Pair<Grouped, Powers>;
+    using R = Row<Powers>;
 
   public:
-    Sharded(std::size_t groups, const std::uint8_t* seed) : groups_(groups), hashing_(seed), shards_(shard_count) {}
+    Sharded(std::size_t groups, const std::uint8_t* seed) : groups_(groups), hashing_(seed), shards_(person_shards) {}
 
     void add(const PersonRows& rows, unsigned threads) override {
+        if (rows.is_unsigned != is_unsigned_) add_all_rows(threads);
+        is_unsigned_ = rows.is_unsigned;
         const auto look = [&](std::size_t i) {
             const std::uint64_t person = hashing_.person(rows.persons[i]), group = rows.codes ? code(rows, i) : 0;
             const std::uint64_t hash = Grouped ? person ^ hashing_.group(group) : person;
-            return Looked{rows.counts[i] != 0 && group < groups_, shard_of(person), hash};
+            return Looked{rows.counts[i] != 0 && group < groups_, person % person_shards, hash};
         };
         const auto make = [&](std::size_t i, std::uint64_t hash) {
-            return Dealt{hash, rows.persons[i], Powers > 0 ? rows.integers[i] : 0, Grouped ? code(rows, i) : 0};
+            return R(rows.persons[i], Powers > 0 ? rows.integers[i] : 0, Grouped ? code(rows, i) : 0, hash);
         };
-        deal_.out(rows.size, threads, look, make);
-        deal_.each(threads, [&](std::size_t shard, const Dealt* dealt, std::size_t count) {
-            for (std::size_t at = 0; at < count; at += stretch)
-                add_some(shards_[shard], dealt + at, std::min(stretch, count - at), rows.is_unsigned);
+        std::vector<Index> indices(threads);
+        deal_.each(rows.size, threads, look, make, [&](std::size_t s, const R* dealt, std::size_t count) {
+            Shard& shard = shards_[s];
+            while (count > 0) {
+                const std::size_t most = std::max(fewest_rows, shard.pairs.size());
+                if (shard.rows.size() >= most) add_rows(shard, indices[s % threads]);
+                const std::size_t some = std::min(count, std::max(most, shard.pairs.size()) - shard.rows.size());
+                shard.rows.insert(shard.rows.end(), dealt, dealt + some);
+                dealt += some, count -= some;
+            }
         });
     }
 
     void add_pairs(const Pairs& pairs) override {
-        for (std::size_t i = 0; i < pairs.size; ++i) {
-            const std::uint64_t person = hashing_.person(pairs.persons[i]), group = Grouped ? static_cast<std::uint32_t>(pairs.codes[i]) : 0;
-            Shard<S>& shard = shards_[shard_of(person)];
-            if (too_few_slots(shard.slots.size(), shard.pairs + 1)) grow(shard, 1);
-            S& slot = find(shard, Grouped ? person ^ hashing_.group(group) : person, pairs.persons[i], group);
-            slot.words[1] += pairs.rows[i];
-            for (int power = 1; power <= Powers; ++power) {
-                const std::uint64_t* words = pairs.sums + 2 * (i * Powers + static_cast<std::size_t>(power) - 1);
-                slot.add(power, static_cast<i128>(u128{words[1]} << 64 | words[0]));
+        add_all_rows(1);
+        std::vector<std::vector<std::size_t>> dealt(person_shards);
+        for (std::size_t i = 0; i < pairs.size; ++i) dealt[hashing_.person(pairs.persons[i]) % person_shards].push_back(i);
+        Index index;
+        for (std::size_t s = 0; s < person_shards; ++s) {
+            Shard& shard = shards_[s];
+            note_pairs(shard, dealt[s].size(), index);
+            for (const std::size_t i : dealt[s]) {
+                P& pair = find(shard, index, pairs.persons[i], Grouped ? static_cast<std::uint32_t>(pairs.codes[i]) : 0);
+                pair.words[1] += pairs.rows[i];
+                for (int power = 1; power <= Powers; ++power) {
+                    const std::uint64_t* words = pairs.sums + 2 * (i * Powers + static_cast<std::size_t>(power) - 1);
+                    pair.add(power, static_cast<i128>(u128{words[1]} << 64 | words[0]));
+                }
             }
         }
     }
 
-    void list(const WrittenPairs& out) const override {
+    void list(const WrittenPairs& out) override {
+        add_all_rows(1);
         std::size_t i = 0;
         for (const auto& shard : shards_)
-            for (const S& slot : shard.slots) {
-                if (!slot.rows()) continue;
-                out.persons[i] = slot.person(), out.codes[i] = static_cast<std::int32_t>(slot.group()), out.rows[i] = slot.rows();
-                if constexpr (Powers > 0) std::memcpy(out.sums + 2 * Powers * i, slot.words + 2, 16 * Powers);
+            for (const P& pair : shard.pairs) {
+                out.persons[i] = pair.person(), out.codes[i] = static_cast<std::int32_t>(pair.group()), out.rows[i] = pair.rows();
+                if constexpr (Powers > 0) std::memcpy(out.sums + 2 * Powers * i, pair.words + 2, 16 * Powers);
                 ++i;
             }
     }
 
     void total(const std::vector<PersonPart>& parts, const Bounding& bounding, const PersonIds& ids, const std::vector<Sums>& out,
-               unsigned threads) const override {
-        if (groups_ > std::size_t{1} << 20) threads = 1;  // each has sums of its own
+               unsigned threads) override {
+        add_all_rows(threads);
+        const bool is_capped = Grouped && bounding.max_groups < groups_;
+        if (threads > 1 && groups_ > most_own_sums) {
+            each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
+                each_counted(shard, is_capped, bounding.max_groups, ids, nullptr, scratch, [&](const P& pair) {
+                    for (std::size_t p = 0; p < parts.size(); ++p) add_shared(out[p].data[pair.group()], bound(pair, parts[p], bounding));
+                });
+            });
+            return;
+        }
         std::vector<std::vector<u128>> own(threads, std::vector<u128>(parts.size() * groups_, 0));
-        in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
-            const auto use = [&](const S& slot) {
-                for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + slot.group()] += static_cast<u128>(bound(slot, parts[p], bounding));
-            };
-            for (std::size_t shard = thread; shard < shard_count; shard += threads)
-                if (Grouped && bounding.max_groups < groups_) each_of_largest(shards_[shard], bounding.max_groups, ids, nullptr, use);
-                else
-                    for (const S& slot : shards_[shard].slots)
-                        if (slot.rows()) use(slot);
+        each_shard(threads, [&](unsigned thread, const Shard& shard, Scratch& scratch) {
+            each_counted(shard, is_capped, bounding.max_groups, ids, nullptr, scratch, [&](const P& pair) {
+                for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + pair.group()] += static_cast<u128>(bound(pair, parts[p], bounding));
+            });
         });
         for (const auto& sums : own)
             for (std::size_t p = 0; p < parts.size(); ++p)
@@ -125,114 +179,172 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
 
     // Always by lot: whether anybody is in more groups than count is nobody's business.
     void count(std::uint64_t max_groups, const PersonIds& ids, const KeyNames& names, std::int64_t* out, std::size_t size,
-               unsigned threads) const override {
-        in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
-            for (std::size_t shard = thread; shard < shard_count; shard += threads)
-                each_of_largest(shards_[shard], max_groups, ids, &names, [&](const S& slot) {
-                    if (slot.group() < size) std::atomic_ref(out[slot.group()]).fetch_add(1, std::memory_order_relaxed);
-                });
+               unsigned threads) override {
+        add_all_rows(threads);
+        each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
+            each_counted(shard, true, max_groups, ids, &names, scratch, [&](const P& pair) {
+                if (pair.group() < size) std::atomic_ref(out[pair.group()]).fetch_add(1, std::memory_order_relaxed);
+            });
         });
     }
 
-    std::size_t pairs() const override {
+    std::size_t pairs() override {
+        add_all_rows(1);
         std::size_t pairs = 0;
-        for (const auto& shard : shards_) pairs += shard.pairs;
+        for (const auto& shard : shards_) pairs += shard.pairs.size();
         return pairs;
     }
+    std::size_t held() const override {
+        std::size_t held = 0;
+        for (const auto& shard : shards_) held += shard.pairs.size() + shard.rows.size();
+        return held;
+    }
     std::size_t bytes() const override {
-        std::size_t slots = 0;
-        for (const auto& shard : shards_) slots += shard.slots.size();
-        return slots * sizeof(S);
+        std::size_t bytes = 0;
+        for (const auto& shard : shards_) bytes += shard.pairs.capacity() * sizeof(P) + shard.rows.capacity() * sizeof(R);
+        return bytes;
     }
 
   private:
+    static constexpr std::size_t most_own_sums = 1 << 18;  // of one thread: more of them are added in place
+
+    struct Shard {
+        std::vector<P> pairs;
+        std::vector<R> rows;  // that are in no pair yet
+    };
+
     struct Drawn {
         std::uint64_t lot;
-        const S* slot;
+        const P* pair;
 
         bool operator<(const Drawn& other) const {
-            if (slot->rows() != other.slot->rows()) return slot->rows() > other.slot->rows();
-            return lot != other.lot ? lot < other.lot : slot->group() < other.slot->group();
+            if (pair->rows() != other.pair->rows()) return pair->rows() > other.pair->rows();
+            return lot != other.lot ? lot < other.lot : pair->group() < other.pair->group();
         }
+    };
+
+    struct Scratch {
+        Index index;
+        std::vector<std::uint32_t> of, starts;  // each pair's person by number, and where the pairs of each person begin
+        std::vector<const P*> sorted;
+        std::vector<Drawn> drawn;
+        Spelled id;
     };
 
     static std::uint64_t code(const PersonRows& rows, std::size_t i) { return static_cast<std::uint32_t>(rows.codes[i]); }
 
-    std::uint64_t hash_of(const S& slot) const {
-        return Grouped ? hashing_.person(slot.person()) ^ hashing_.group(slot.group()) : hashing_.person(slot.person());
+    std::uint32_t hash_of(std::uint64_t person, std::uint64_t group) const {
+        return static_cast<std::uint32_t>((Grouped ? hashing_.person(person) ^ hashing_.group(group) : hashing_.person(person)) >> 32);
     }
 
-    // The slot of a pair; a new one has no rows yet and gets some at once.
-    static S& find(Shard<S>& shard, std::uint64_t hash, std::uint64_t person, std::uint64_t group) {
-        Slots<S>& slots = shard.slots;
-        std::size_t at = slots.home(hash);
-        while (!slots[at].is_of(person, group) && slots[at].rows()) at = slots.after(at);
-        shard.pairs += slots[at].rows() == 0;
-        slots[at].begin(person, group);
-        return slots[at];
+    void note_pairs(Shard& shard, std::size_t more, Index& index) const {
+        if (shard.pairs.size() + more >= std::size_t{1} << 31) throw std::length_error("too many pairs of a person and a group");
+        index.begin(shard.pairs.size() + more);
+        for (std::size_t i = 0; i < shard.pairs.size(); ++i)
+            index.find(hash_of(shard.pairs[i].person(), shard.pairs[i].group()), i, [](std::size_t) { return false; });
     }
 
-    void add_some(Shard<S>& shard, const Dealt* dealt, std::size_t count, bool is_unsigned) {
-        if (too_few_slots(shard.slots.size(), shard.pairs + count)) grow(shard, count);
-        Slots<S>& slots = shard.slots;
-        for (std::size_t k = 0; k < std::min(ahead, count); ++k) slots.fetch(dealt[k].hash);
-        for (std::size_t k = 0; k < count; ++k) {
-            if (k + ahead < count) slots.fetch(dealt[k + ahead].hash);
-            const Dealt& row = dealt[k];
-            S& slot = find(shard, row.hash, row.person, row.group);
-            ++slot.words[1];
+    // A pair that is noted down, or a new one, which gets rows at once.
+    SOUNDSUM_INLINE P& find(Shard& shard, Index& index, std::uint32_t hash, std::uint64_t person, std::uint64_t group) const {
+        const std::size_t next = shard.pairs.size();
+        const std::size_t place = index.find(hash, next, [&](std::size_t i) { return shard.pairs[i].is_of(person, group); });
+        if (place == next) shard.pairs.push_back(P::without_rows(person, group));
+        return shard.pairs[place];
+    }
+    P& find(Shard& shard, Index& index, std::uint64_t person, std::uint64_t group) const {
+        return find(shard, index, hash_of(person, group), person, group);
+    }
+
+    void add_rows(Shard& shard, Index& index) const {
+        if (shard.rows.empty()) return;
+        note_pairs(shard, shard.rows.size(), index);
+        for (const R& row : shard.rows) {
+            P& pair = find(shard, index, row.hash, row.person, row.group);
+            ++pair.words[1];
             if constexpr (Powers > 0) {
-                const i128 q = is_unsigned ? i128{static_cast<std::uint64_t>(row.integer)} : i128{row.integer};
-                slot.add(1, q);
-                if constexpr (Powers > 1) slot.add(2, q * q);
+                const i128 q = is_unsigned_ ? i128{static_cast<std::uint64_t>(row.integer)} : i128{row.integer};
+                pair.add(1, q);
+                if constexpr (Powers > 1) pair.add(2, q * q);
             }
         }
+        shard.rows.clear();
     }
 
-    void grow(Shard<S>& shard, std::size_t more) {
-        Slots<S> grown(more_slots(shard.slots.size(), shard.pairs + more));
-        for (const S& slot : shard.slots) {
-            if (!slot.rows()) continue;
-            std::size_t at = grown.home(hash_of(slot));
-            while (grown[at].rows()) at = grown.after(at);
-            grown[at] = slot;
-        }
-        shard.slots = std::move(grown);
+    void add_all_rows(unsigned threads) {
+        in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
+            Index index;
+            for (std::size_t s = thread; s < person_shards; s += threads) {
+                add_rows(shards_[s], index);
+                std::vector<R>().swap(shards_[s].rows);
+            }
+        });
     }
 
-    // Of each person the pairs with most rows, of equals those with the lowest lots. Pairs are dealt out by person to buckets
-    // of a few, and sorted there. Lots are drawn whether there are equals or not.
+    template <class Use> void each_shard(unsigned threads, Use&& use) const {
+        in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
+            Scratch scratch;
+            for (std::size_t s = thread; s < person_shards; s += threads) use(thread, shards_[s], scratch);
+        });
+    }
+
     template <class Use>
-    void each_of_largest(const Shard<S>& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Use&& use) const {
-        const std::size_t buckets = shard.pairs / pairs_to_sort + 1;
-        const auto bucket = [&](const S& slot) { return static_cast<std::size_t>((u128{hashing_.person(slot.person())} * buckets) >> 64); };
-        std::vector<std::size_t> next(buckets + 1, 0);
-        for (const S& slot : shard.slots)
-            if (slot.rows()) ++next[bucket(slot) + 1];
-        for (std::size_t b = 0; b < buckets; ++b) next[b + 1] += next[b];
-        std::vector<S> sorted(shard.pairs);
-        for (const S& slot : shard.slots)
-            if (slot.rows()) sorted[next[bucket(slot)]++] = slot;
-        std::vector<Drawn> own;
-        Spelled id;
-        std::size_t begin = 0;
-        for (std::size_t b = 0; b < buckets; begin = next[b++]) {
-            std::sort(sorted.data() + begin, sorted.data() + next[b], [](const S& one, const S& other) { return one.person() < other.person(); });
-            for (std::size_t i = begin; i < next[b];) {
-                const std::uint64_t person = sorted[i].person();
-                own.clear(), ids.spell(person, id);
-                for (; i < next[b] && sorted[i].person() == person; ++i) own.push_back({draw_lot(id, sorted[i].group(), names), &sorted[i]});
-                const std::size_t kept = std::min<std::uint64_t>(most, own.size());
-                std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
-                for (std::size_t k = 0; k < kept; ++k) use(*own[k].slot);
+    void each_counted(const Shard& shard, bool is_capped, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch,
+                      Use&& use) const {
+        if (is_capped) each_of_largest(shard, most, ids, names, scratch, use);
+        else
+            for (const P& pair : shard.pairs) use(pair);
+    }
+
+    // Puts the pairs of each person together.
+    void sort_by_person(const Shard& shard, Scratch& scratch) const {
+        const std::vector<P>& pairs = shard.pairs;
+        scratch.index.begin(pairs.size());
+        scratch.of.resize(pairs.size()), scratch.starts.assign(1, 0), scratch.sorted.clear();
+        std::vector<const P*>& first = scratch.sorted;  // of each person
+        for (std::size_t i = 0; i < pairs.size(); ++i) {
+            const std::uint64_t person = pairs[i].person();
+            const auto hash = static_cast<std::uint32_t>(hashing_.person(person) >> 32);
+            const std::size_t number = scratch.index.find(hash, first.size(), [&](std::size_t n) { return first[n]->person() == person; });
+            if (number == first.size()) first.push_back(&pairs[i]), scratch.starts.push_back(0);
+            scratch.of[i] = static_cast<std::uint32_t>(number), ++scratch.starts[number + 1];
+        }
+        for (std::size_t n = 1; n < scratch.starts.size(); ++n) scratch.starts[n] += scratch.starts[n - 1];
+        scratch.sorted.resize(pairs.size());
+        for (std::size_t i = 0; i < pairs.size(); ++i) scratch.sorted[scratch.starts[scratch.of[i]]++] = &pairs[i];
+    }
+
+    // Of each person the pairs with most rows, of equals those with the lowest lots. Lots are drawn whether there are equals or
+    // not.
+    template <class Use>
+    void each_of_largest(const Shard& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch, Use&& use) const {
+        sort_by_person(shard, scratch);
+        const std::vector<const P*>& sorted = scratch.sorted;
+        std::vector<Drawn>& own = scratch.drawn;
+        for (std::size_t n = 0, i = 0; i < sorted.size(); ++n) {
+            const std::size_t end = scratch.starts[n];  // which is where it begins, moved on by all of them
+            own.clear(), ids.spell(sorted[i]->person(), scratch.id);
+            for (; i < end; ++i) {
+                if (names && i + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[i + ahead]->group()));
+                own.push_back({draw_lot(scratch.id, sorted[i]->group(), names), sorted[i]});
             }
+            const std::size_t kept = std::min<std::uint64_t>(most, own.size());
+            std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
+            for (std::size_t k = 0; k < kept; ++k) use(*own[k].pair);
         }
     }
 
-    static i128 bound(const S& slot, const PersonPart& part, const Bounding& bounding) {
-        const auto rows = static_cast<i128>(slot.rows()), allowed = static_cast<i128>(bounding.max_rows);
+    // Modulo 2^128, whoever else adds to it: each carries what its own low word makes overflow.
+    static void add_shared(i128& sum, i128 more) {
+        auto* words = reinterpret_cast<std::uint64_t*>(&sum);
+        const auto low = static_cast<std::uint64_t>(more), high = static_cast<std::uint64_t>(static_cast<u128>(more) >> 64);
+        const std::uint64_t before = std::atomic_ref(words[0]).fetch_add(low, std::memory_order_relaxed);
+        std::atomic_ref(words[1]).fetch_add(high + (before + low < low), std::memory_order_relaxed);
+    }
+
+    static i128 bound(const P& pair, const PersonPart& part, const Bounding& bounding) {
+        const auto rows = static_cast<i128>(pair.rows()), allowed = static_cast<i128>(bounding.max_rows);
         i128 own = part.weights[0] * rows;
-        for (int power = 1; power <= Powers; ++power) own += part.weights[power] * slot.sum(power);
+        for (int power = 1; power <= Powers; ++power) own += part.weights[power] * pair.sum(power);
         if (bounding.in_proportion && rows > allowed) {  // floor(own * allowed / rows), without a product of more than 128 bits
             const i128 each = floor_quotient(own, rows);
             own = each * allowed + (own - each * rows) * allowed / rows;
@@ -241,9 +353,10 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     }
 
     std::size_t groups_;
+    bool is_unsigned_ = false;  // of the rows that wait
     Hashing hashing_;
-    std::vector<Shard<S>> shards_;
-    Deal<Dealt> deal_;
+    std::vector<Shard> shards_;
+    Deal<R, person_shards> deal_;
 };
 
 }  // namespace

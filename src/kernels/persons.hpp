@@ -48,15 +48,16 @@ class PersonSums {
     virtual ~PersonSums() = default;
     virtual void add(const PersonRows&, unsigned threads) = 0;
     virtual void add_pairs(const Pairs&) = 0;  // whose codes are groups
-    virtual void list(const WrittenPairs&) const = 0;  // has room for all
+    virtual void list(const WrittenPairs&) = 0;  // has room for all
     // Adds everybody's bounded sums to `out`, one row of sums for each part, one sum for each group. Lots are drawn from ids.
     virtual void total(const std::vector<PersonPart>&, const Bounding&, const PersonIds&, const std::vector<Sums>& out,
-                       unsigned threads) const = 0;
+                       unsigned threads) = 0;
     // Adds to each of `size` groups, whose names are drawn lots of, how many persons count in it, each in at most `max_groups`.
     virtual void count(std::uint64_t max_groups, const PersonIds&, const KeyNames&, std::int64_t* out, std::size_t size,
-                       unsigned threads) const = 0;
-    virtual std::size_t pairs() const = 0;
-    virtual std::size_t bytes() const = 0;  // of all slots
+                       unsigned threads) = 0;
+    virtual std::size_t pairs() = 0;
+    virtual std::size_t held() const = 0;   // as many pairs as there are, or more
+    virtual std::size_t bytes() const = 0;  // of all pairs, and of rows that are not added to theirs yet
 };
 
 // `powers` is 0 for rows alone, 1 for sums, 2 for sums of squares too.

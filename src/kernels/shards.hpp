@@ -1,5 +1,5 @@
-// Rows dealt out by a hash of their person, so that each shard belongs to one thread and needs no locks; and the memory that
-// a shard's hash table lies in. What is added up does not depend on which thread does it.
+// Rows dealt out by a hash of their person or text, so that each shard belongs to one thread and needs no locks; and the memory
+// that a shard's hash table lies in. What is added up does not depend on which thread does it.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 namespace soundsum {
 
 constexpr std::size_t shard_count = 16;
-inline std::size_t shard_of(std::uint64_t person_hash) { return person_hash % shard_count; }
+inline std::size_t shard_of(std::uint64_t hash) { return hash % shard_count; }
 
 struct Looked {
     bool counts;
@@ -28,44 +28,52 @@ struct Looked {
 
 // The rows of a batch by shard. Those that do not count are dealt out too, to a shard of their own that nobody looks at, so
 // that it makes no difference how many there are.
-template <class Dealt> class Deal {
+template <class Dealt, std::size_t shard_count = soundsum::shard_count> class Deal {
   public:
-    // `look(row)` says whether a row counts, and its shard and hash; `make(row, hash)` is what the shard gets of it.
-    template <class Look, class Make> void out(std::size_t size, unsigned threads, Look&& look, Make&& make) {
+    // `look(row)` says whether a row counts, and its shard and hash; `make(row, hash)` is what the shard gets of it, and
+    // use(shard, rows, count) is called for every stretch of a shard's rows, all of them on one thread. A few rows are dealt
+    // out at a time, so that they are still in a cache when they are used.
+    template <class Look, class Make, class Use>
+    void each(std::size_t size, unsigned threads, Look&& look, Make&& make, Use&& use) {
+        for (std::size_t begin = 0; begin < size; begin += most_dealt) {
+            out(begin, std::min(size, begin + most_dealt), threads, look, make);
+            in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
+                for (std::size_t shard = thread; shard < shard_count; shard += threads)
+                    for (const Part& part : parts_)
+                        use(shard, part.rows.data() + part.starts[shard], part.starts[shard + 1] - part.starts[shard]);
+            });
+        }
+    }
+
+  private:
+    static constexpr std::size_t most_dealt = 1 << 17;
+
+    struct Part {
+        std::vector<Dealt> rows;
+        std::vector<std::uint64_t> hashes;
+        std::vector<std::uint16_t> shards;
+        std::array<std::size_t, shard_count + 2> starts{};
+    };
+
+    template <class Look, class Make> void out(std::size_t first, std::size_t last, unsigned threads, Look&& look, Make&& make) {
         parts_.resize(threads);
-        in_parallel(size, threads, [&](unsigned thread, std::size_t begin, std::size_t end) {
+        in_parallel(last - first, threads, [&](unsigned thread, std::size_t begin, std::size_t end) {
             Part& part = parts_[thread];
             part.rows.resize(end - begin), part.hashes.resize(end - begin), part.shards.resize(end - begin);
             std::array<std::size_t, shard_count + 2> next{};
             for (std::size_t i = begin; i < end; ++i) {
-                const Looked looked = look(i);
+                const Looked looked = look(first + i);
                 part.hashes[i - begin] = looked.hash;
-                part.shards[i - begin] = static_cast<std::uint8_t>(looked.counts ? looked.shard : shard_count);
+                part.shards[i - begin] = static_cast<std::uint16_t>(looked.counts ? looked.shard : shard_count);
                 ++next[part.shards[i - begin] + 1];
             }
             for (std::size_t s = 0; s <= shard_count; ++s) next[s + 1] += next[s];
             part.starts = next;
             for (std::size_t i = begin; i < end; ++i)
-                part.rows[next[part.shards[i - begin]]++] = make(i, part.hashes[i - begin]);
+                part.rows[next[part.shards[i - begin]]++] = make(first + i, part.hashes[i - begin]);
         });
     }
 
-    // Calls use(shard, rows, count) for every stretch of a shard's rows, all of them on one thread.
-    template <class Use> void each(unsigned threads, Use&& use) const {
-        in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
-            for (std::size_t shard = thread; shard < shard_count; shard += threads)
-                for (const Part& part : parts_)
-                    use(shard, part.rows.data() + part.starts[shard], part.starts[shard + 1] - part.starts[shard]);
-        });
-    }
-
-  private:
-    struct Part {
-        std::vector<Dealt> rows;
-        std::vector<std::uint64_t> hashes;
-        std::vector<std::uint8_t> shards;
-        std::array<std::size_t, shard_count + 2> starts{};
-    };
     std::vector<Part> parts_;
 };
 

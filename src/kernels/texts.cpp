@@ -22,8 +22,8 @@ void Texts::number(const std::int64_t* offsets, const std::uint8_t* data, const 
         const std::uint64_t hash = hashing_.person(word);
         return Looked{counts[i] != 0, shard_of(hash), hash};
     };
-    deal_.out(size, threads, look, [](std::size_t i, std::uint64_t hash) { return Dealt{hash, i}; });
-    deal_.each(threads, [&](std::size_t s, const Dealt* dealt, std::size_t count) {
+    const auto make = [](std::size_t i, std::uint64_t hash) { return Dealt{hash, i}; };
+    deal_.each(size, threads, look, make, [&](std::size_t s, const Dealt* dealt, std::size_t count) {
         Shard& shard = shards_[s];
         for (std::size_t k = 0; k < count; ++k) {
             if (k % stretch == 0 && too_few_slots(shard.slots.size(), shard.texts + stretch)) grow(shard, stretch);

@@ -27,6 +27,10 @@ class Texts {
     std::size_t codes() const;         // all codes given are below; some numbers below may be no code
     void index();                      // needed before `at`, and again after more texts
     Text at(std::uint32_t code) const;  // the text of a code; nothing for other numbers
+    void fetch(std::uint32_t code) const {  // where the text begins, into a cache
+        const Shard& shard = shards_[code % shard_count];
+        if (code / shard_count < shard.starts.size()) __builtin_prefetch(&shard.starts[code / shard_count]);
+    }
     std::size_t bytes() const;
 
   private:

@@ -167,7 +167,13 @@ def test_memory_is_what_is_said():
     texts.find(
         np.arange(people + 1) * 10, np.frombuffer(b"".join(b"%010d" % i for i in range(people)), np.uint8), there
     )
-    for found, (low, high) in ((sums.bytes, (51, 103)), (by_group.bytes, (64, 128)), (texts.bytes, (26 + 18, 52 + 28))):
+    taken = [sums.bytes, by_group.bytes, texts.bytes]
+    assert (sums.pairs, by_group.pairs) == (people, people)
+    for found, (low, high) in zip(
+        [*taken, sums.bytes, by_group.bytes],
+        [(25, 60), (25, 75), (26 + 18, 52 + 28), (25, 60), (25, 75)],
+        strict=True,
+    ):
         assert low <= found / people <= high
 
 

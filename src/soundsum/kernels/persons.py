@@ -2,9 +2,9 @@
 
 Persons are 64-bit words, equal for the same person alone; `TextWords` makes such words of texts. Both keep hash tables,
 whose random seeds come from the operating system, so that nobody can choose ids that meet in them. For many persons a
-sum takes 51 to 103 bytes of memory for each (26 to 52 where rows alone are counted), by groups 64 to 128 for each pair
-of person and group, and 26 to 52 more where squares are added; texts take 26 to 52 bytes each, 8 more, and up to twice
-their own length.
+sum takes 25 to 60 bytes of memory for each (16 to 36 where rows alone are counted), by groups 25 to 75 for each pair of
+person and group (16 to 45), and up to 31 more where squares are added; texts take 26 to 52 bytes each, 8 more, and up
+to twice their own length.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class PairSums:
         words = np.array([[_words(x) for x in numbers] for numbers in asked], np.uint64).reshape(len(parts), 5, 2)
         out = np.zeros((len(parts), self._groups, 2), np.uint64)
         rows, groups = min(max_rows, MOST_ROWS), min(max_groups, self._groups)
-        self._sums.total(words, rows, groups, in_proportion, ids, out, _threads(threads, self._sums.pairs))
+        self._sums.total(words, rows, groups, in_proportion, ids, out, _threads(threads, self._sums.held))
         return list(map(as_integers, out))
 
     def count(
@@ -124,7 +124,7 @@ class PairSums:
         """How many persons count in each of so many groups that nobody listed: each in at most `max_groups`."""
         out = np.zeros(size, np.int64)
         most = min(max_groups, self._groups)
-        self._sums.count(most, ids, names, out, _threads(threads, self._sums.pairs))
+        self._sums.count(most, ids, names, out, _threads(threads, self._sums.held))
         return out
 
     @property
