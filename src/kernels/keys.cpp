@@ -1,10 +1,13 @@
 // Keys that lie close together, as the numbers of groups often do, have a table of their own range: one word each, at its
 // distance from the least. All others have a hash table with linear probing, at most half full. Where a key is looked for is
-// fetched a few keys ahead, as the table of a million groups is larger than the caches near the core.
+// fetched a few keys ahead, as the table of a million groups is larger than the caches near the core. Keys that nobody listed
+// are numbered in a hash table for each shard, whose seed is random, as whoever makes up records chooses them.
 #include "keys.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <stdexcept>
 
 #include "parallel.hpp"
 
@@ -12,6 +15,7 @@ namespace soundsum {
 
 namespace {
 
+constexpr std::size_t fetched_ahead = 24, stretch = 1024, most_keys = (std::size_t{1} << 31) / shard_count - 1;  // codes have 31 bits
 constexpr std::size_t most_per_key = 4;  // words of the table by distance; the other one takes four to eight times as many
 
 }  // namespace
@@ -65,6 +69,53 @@ void Places::find_with(const std::int64_t* keys, const Validity& validity, std::
             }
         }
     });
+}
+
+void IntegerCodes::number(const std::int64_t* keys, const std::uint8_t* counts, std::size_t size, std::int32_t* codes, unsigned threads) {
+    const auto look = [&](std::size_t i) {
+        codes[i] = -1;
+        const std::uint64_t hash = hashing_.person(static_cast<std::uint64_t>(keys[i]));
+        return Looked{counts[i] != 0, shard_of(hash), hash};
+    };
+    const auto make = [&](std::size_t i, std::uint64_t hash) { return Dealt{hash, keys[i], i}; };
+    deal_.each(size, threads, look, make, [&](std::size_t s, const Dealt* dealt, std::size_t count) {
+        Shard& shard = shards_[s];
+        for (std::size_t k = 0; k < count; ++k) {
+            if (k % stretch == 0 && too_few_slots(shard.slots.size(), shard.keys.size() + stretch)) grow(shard, stretch);
+            if (k + fetched_ahead < count) shard.slots.fetch(dealt[k + fetched_ahead].hash);
+            std::size_t at = shard.slots.home(dealt[k].hash);
+            while (shard.slots[at].number && shard.slots[at].key != dealt[k].key) at = shard.slots.after(at);
+            if (!shard.slots[at].number) {
+                if (shard.keys.size() >= most_keys) throw std::length_error("too many keys");
+                shard.keys.push_back(dealt[k].key);
+                shard.slots[at] = {dealt[k].key, shard.keys.size()};
+            }
+            codes[dealt[k].row] = static_cast<std::int32_t>((shard.slots[at].number - 1) * shard_count + s);
+        }
+    });
+}
+
+void IntegerCodes::grow(Shard& shard, std::size_t more) const {
+    Slots<Slot> grown(more_slots(shard.slots.size(), shard.keys.size() + more));
+    for (const Slot& slot : shard.slots) {
+        if (!slot.number) continue;
+        std::size_t at = grown.home(hashing_.person(static_cast<std::uint64_t>(slot.key)));
+        while (grown[at].number) at = grown.after(at);
+        grown[at] = slot;
+    }
+    shard.slots = std::move(grown);
+}
+
+std::size_t IntegerCodes::codes() const {
+    std::size_t most = 0;
+    for (const Shard& shard : shards_) most = std::max(most, shard.keys.size());
+    return most * shard_count;
+}
+
+std::size_t IntegerCodes::bytes() const {
+    std::size_t bytes = 0;
+    for (const Shard& shard : shards_) bytes += shard.slots.size() * sizeof(Slot) + 8 * shard.keys.capacity();
+    return bytes;
 }
 
 }  // namespace soundsum

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "hashing.hpp"
+#include "shards.hpp"
 #include "validity.hpp"
 
 namespace soundsum {
@@ -34,6 +36,46 @@ private:
     std::vector<Slot> slots;
     std::uint64_t first = 0;  // the least key listed
     std::vector<std::int32_t> by_distance;  // from it; empty where keys lie far apart
+};
+
+// A small number for each integer met so far, for keys that nobody listed.
+class IntegerCodes {
+public:
+    explicit IntegerCodes(const std::uint8_t* seed) : hashing_(seed), shards_(shard_count) {}
+    IntegerCodes(const IntegerCodes&) = delete;
+
+    // The code of each key, -1 for those that do not count.
+    void number(const std::int64_t* keys, const std::uint8_t* counts, std::size_t size, std::int32_t* codes, unsigned threads);
+    std::size_t codes() const;  // all codes given are below; some numbers below may be no code
+    std::int64_t at(std::uint32_t code) const {  // the key of a code; 0 for other numbers
+        const std::vector<std::int64_t>& keys = shards_[code % shard_count].keys;
+        return code / shard_count < keys.size() ? keys[code / shard_count] : 0;
+    }
+    void fetch(std::uint32_t code) const {  // into a cache, for `at` soon
+        const std::vector<std::int64_t>& keys = shards_[code % shard_count].keys;
+        if (code / shard_count < keys.size()) __builtin_prefetch(&keys[code / shard_count]);
+    }
+    std::size_t bytes() const;
+
+private:
+    struct Dealt {
+        std::uint64_t hash;
+        std::int64_t key;
+        std::size_t row;
+    };
+    struct Slot {
+        std::int64_t key;
+        std::uint64_t number;  // one after it, 0 if the slot is free
+    };
+    struct Shard {
+        Slots<Slot> slots;
+        std::vector<std::int64_t> keys;
+    };
+    void grow(Shard&, std::size_t more) const;
+
+    Hashing hashing_;
+    std::vector<Shard> shards_;
+    Deal<Dealt> deal_;
 };
 
 }  // namespace soundsum

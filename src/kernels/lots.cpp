@@ -57,17 +57,20 @@ void KeyNames::spell(std::uint32_t code, Spelled& out) const {
         std::uint32_t own = code;
         if (tuples && tuple.size == columns.size() * sizeof own) std::memcpy(&own, tuple.data + c * sizeof own, sizeof own);
         const Column& column = columns[c];
-        auto [text, size] = column.texts->at(own);
         std::uint8_t letter = column.letter;
+        Texts::Text own_text{nullptr, 0};
+        if (column.integers) {
+            const std::int64_t key = column.integers->at(own);
+            digits.clear();
+            write(column.kind == Kind::naturals ? static_cast<i128>(static_cast<std::uint64_t>(key)) : static_cast<i128>(key), digits);
+            own_text = {digits.data(), digits.size()};
+        } else {
+            own_text = column.texts->at(own);
+        }
+        auto [text, size] = own_text;
         if (column.kind == Kind::objects && size > 0) {
             letter = *text;
             ++text, --size;
-        } else if (column.kind != Kind::texts && size == sizeof(std::uint64_t)) {
-            std::uint64_t word;
-            std::memcpy(&word, text, sizeof word);
-            digits.clear();
-            write(column.kind == Kind::naturals ? static_cast<i128>(word) : static_cast<i128>(static_cast<std::int64_t>(word)), digits);
-            text = digits.data(), size = digits.size();
         }
         out.push_back(letter);
         write(static_cast<i128>(size), out);
@@ -77,8 +80,8 @@ void KeyNames::spell(std::uint32_t code, Spelled& out) const {
 }
 
 void KeyNames::fetch(std::uint32_t code) const {
-    const Texts* own = tuples ? tuples : columns.front().texts;
-    own->fetch(code);
+    const Texts* texts = tuples ? tuples : columns.front().texts;
+    texts ? texts->fetch(code) : columns.front().integers->fetch(code);
 }
 
 std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exact.hpp"
+#include "keys.hpp"
 #include "texts.hpp"
 
 namespace soundsum {
@@ -36,7 +37,8 @@ struct KeyNames {
     enum class Kind { integers, naturals, texts, objects };  // objects: texts that begin with the letter of their type
 
     struct Column {
-        const Texts* texts;  // that gave the codes of its keys: texts, or the 8 bytes of integers
+        const Texts* texts;            // that gave the codes of its keys,
+        const IntegerCodes* integers;  // or these, where they are integers
         Kind kind;
         std::uint8_t letter;
     };

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "keys.hpp"
 #include "lots.hpp"
 #include "parallel.hpp"
 #include "persons.hpp"
@@ -105,27 +106,27 @@ struct PyPersonSums {
 };
 
 struct PyKeyNames {
-    std::vector<nb::object> texts;  // which must live as long
+    std::vector<nb::object> held;  // which must live as long
     KeyNames names;
 };
 
 PyKeyNames make_key_names(const nb::list& columns, const nb::object& tuples) {
     PyKeyNames made;
-    const auto hold = [&](nb::handle given) {
-        made.texts.push_back(nb::borrow(given));
-        return &nb::cast<Texts&>(given);
-    };
     for (nb::handle column : columns) {
-        const auto [texts, letter] = nb::cast<std::pair<nb::object, std::string>>(column);
+        const auto [codes, letter] = nb::cast<std::pair<nb::object, std::string>>(column);
         KeyNames::Kind kind = KeyNames::Kind::integers;
         if (letter == "s") kind = KeyNames::Kind::texts;
         if (letter == "u") kind = KeyNames::Kind::naturals;
         if (letter == "o") kind = KeyNames::Kind::objects;
         if (letter.size() != 1) throw nb::value_error("a letter says of which type keys are");
         const char spelled = kind == KeyNames::Kind::naturals ? 'i' : letter[0];
-        made.names.columns.push_back({hold(texts), kind, static_cast<std::uint8_t>(spelled)});
+        const bool is_text = kind == KeyNames::Kind::texts || kind == KeyNames::Kind::objects;
+        made.held.push_back(codes);
+        made.names.columns.push_back({is_text ? &nb::cast<Texts&>(codes) : nullptr, is_text ? nullptr : &nb::cast<IntegerCodes&>(codes), kind,
+                                      static_cast<std::uint8_t>(spelled)});
     }
-    made.names.tuples = tuples.is_none() ? nullptr : hold(tuples);
+    made.held.push_back(tuples);
+    made.names.tuples = tuples.is_none() ? nullptr : &nb::cast<Texts&>(tuples);
     if (!made.names.tuples && made.names.columns.size() != 1) throw nb::value_error("several columns have tuples");
     return made;
 }
@@ -143,17 +144,25 @@ void number_codes(Texts& texts, Array<std::int64_t> offsets, Array<std::uint8_t>
     texts.number(offsets.data(), data.data(), counts.data(), size, out.data(), codes ? codes->data() : nullptr, std::max(1u, threads));
 }
 
-// The texts of words one behind the other, and where each begins and ends.
-nb::bytes list_texts(const Texts& texts, Array<std::uint64_t> words, Written<std::int64_t> offsets) {
-    require(words, words.shape(0)), require(offsets, words.shape(0) + 1);
+// The texts of words or codes one behind the other, and where each begins and ends.
+template <class T, class Find> nb::bytes list_texts(Array<T> numbers, Written<std::int64_t> offsets, Find&& find) {
+    require(numbers, numbers.shape(0)), require(offsets, numbers.shape(0) + 1);
     std::vector<std::uint8_t> data;
     offsets.data()[0] = 0;
-    for (std::size_t i = 0; i < words.shape(0); ++i) {
-        const auto [text, size] = texts.find(words.data()[i]);
+    for (std::size_t i = 0; i < numbers.shape(0); ++i) {
+        const auto [text, size] = find(numbers.data()[i]);
         if (size > 0) data.insert(data.end(), text, text + size);
         offsets.data()[i + 1] = static_cast<std::int64_t>(data.size());
     }
     return nb::bytes(reinterpret_cast<const char*>(data.data()), data.size());
+}
+
+// The code of every integer, -1 for those that do not count.
+void number_integers(IntegerCodes& numbers, Array<std::int64_t> keys, Array<std::uint8_t> counts, Written<std::int32_t> codes, unsigned threads) {
+    const std::size_t size = counts.shape(0);
+    require(keys, size), require(codes, size);
+    nb::gil_scoped_release release;
+    numbers.number(keys.data(), counts.data(), size, codes.data(), std::max(1u, threads));
 }
 
 // The shard of every word's id, of so many.
@@ -246,14 +255,24 @@ void bind_persons(nb::module_& m) {
         .def("__init__", [](Texts* self, const nb::bytes& seed) { new (self) Texts(seed_of(seed)); })
         .def("number", number_codes, nb::arg("offsets"), nb::arg("data"), nb::arg("counts"), nb::arg("out").noconvert(),
              nb::arg("codes").noconvert().none(), nb::arg("threads"))
-        .def("list", list_texts, nb::arg("words"), nb::arg("offsets").noconvert())
+        .def("list", [](const Texts& texts, Array<std::uint64_t> words, Written<std::int64_t> offsets) {
+            return list_texts(words, offsets, [&](std::uint64_t word) { return texts.find(word); });
+        }, nb::arg("words"), nb::arg("offsets").noconvert())
         .def("index", &Texts::index)
-        .def("at", [](const Texts& texts, std::uint32_t code) {
-            const auto [text, size] = texts.at(code);
-            return nb::bytes(reinterpret_cast<const char*>(text), size);
-        }, nb::arg("code"))
+        .def("list_codes", [](const Texts& texts, Array<std::int32_t> codes, Written<std::int64_t> offsets) {
+            return list_texts(codes, offsets, [&](std::int32_t code) { return texts.at(static_cast<std::uint32_t>(code)); });
+        }, nb::arg("codes"), nb::arg("offsets").noconvert())
         .def_prop_ro("codes", &Texts::codes)
         .def_prop_ro("bytes", &Texts::bytes);
+    nb::class_<IntegerCodes>(m, "IntegerCodes")
+        .def("__init__", [](IntegerCodes* self, const nb::bytes& seed) { new (self) IntegerCodes(seed_of(seed)); })
+        .def("number", number_integers, nb::arg("keys"), nb::arg("counts"), nb::arg("codes").noconvert(), nb::arg("threads"))
+        .def("list", [](const IntegerCodes& numbers, Array<std::int32_t> codes, Written<std::int64_t> out) {
+            require(codes, codes.shape(0)), require(out, codes.shape(0));
+            for (std::size_t i = 0; i < codes.shape(0); ++i) out.data()[i] = numbers.at(static_cast<std::uint32_t>(codes.data()[i]));
+        }, nb::arg("codes"), nb::arg("out").noconvert())
+        .def_prop_ro("codes", &IntegerCodes::codes)
+        .def_prop_ro("bytes", &IntegerCodes::bytes);
     bind_find_cells<double>(m);
     bind_find_cells<std::int64_t>(m);
     m.def("count_rows", count_rows, nb::arg("codes"), nb::arg("out").noconvert());

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from soundsum.engines import open_engine
 from soundsum.engines.engine import KeyCounts
 from soundsum.tables.filters import Filter
@@ -61,6 +63,6 @@ def search(
         opened.schema.expect_groups(column, part)  # type: ignore[arg-type]
     opened.refuse_search(rows)
     counted = (count or type(opened).count_keys)(opened, rows, max_groups)
-    numbers = [number for number, count in enumerate(counted.counts.tolist()) if count]
-    names = name_groups(searched.parts, [counted.key(number) for number in numbers], counted.kinds)
+    numbers = np.flatnonzero(counted.counts)
+    names = name_groups(searched.parts, counted.keys(numbers), counted.kinds, np.arange(len(numbers)))
     return dict(zip(names, counted.counts[numbers].tolist(), strict=True))

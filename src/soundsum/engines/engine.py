@@ -27,7 +27,7 @@ from soundsum.privacy.selection import GroupPlan
 from soundsum.refusals import Reason, RefusedValue, say_install
 from soundsum.registry import Registry
 from soundsum.statistics import Task
-from soundsum.tables.found_keys import KeyPart, name_groups
+from soundsum.tables.found_keys import KeyParts, name_groups, sort_keys
 from soundsum.tables.paths import Watched, is_address, is_path, is_stored
 from soundsum.tables.rows import Rows
 from soundsum.tables.schemas import Schema
@@ -144,12 +144,14 @@ class Engine(ABC):
         """
         counted = self.count_keys(rows, max_groups)
         places, noisy = plan.select(counted.counts)
-        keys = [counted.key(place) for place in places]
+        keys = counted.keys(places)
         assert rows.searched is not None
-        order = sorted(range(len(keys)), key=keys.__getitem__)
-        names = name_groups(rows.searched.parts, [keys[i] for i in order], counted.kinds)
-        found = [(name, noisy[i]) for name, i in zip(names, order, strict=True) if name is not None]
-        return FoundGroups([name for name, _ in found], [count for _, count in found])
+        order = sort_keys(keys)
+        names, numbers = name_groups(rows.searched.parts, keys, counted.kinds, order), noisy[order].tolist()
+        if None in names:
+            numbers = [count for name, count in zip(names, numbers, strict=True) if name is not None]
+            names = [name for name in names if name is not None]
+        return FoundGroups(names, numbers)
 
     def find_and_add_up(
         self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
@@ -169,7 +171,7 @@ class KeyCounts(NamedTuple):
     """The number of persons, or rows, of every key: by the key's number, which says nothing else."""
 
     counts: NDArray[np.int64]
-    key: Callable[[int], tuple[KeyPart, ...]]
+    keys: Callable[[NDArray[np.int64]], list[KeyParts]]  # of some numbers, column by column
     kinds: Sequence[Any]  # the Arrow types of the columns, None for one of Python objects
 
 

@@ -1,7 +1,6 @@
 """The keys of groups that nobody listed, numbered as rows come.
 
-Each key becomes a text (integers their 8 bytes, tuples the numbers of their parts), and equal texts get one number.
-Numbers follow the order in which keys come, so they go no further than the engine; lots are drawn from the keys
+Each key becomes an integer or a text (tuples the numbers of their parts), and equal ones get one number. Numbers follow the order in which keys come, so they go no further than the engine; lots are drawn from the keys
 themselves.
 """
 
@@ -15,18 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from soundsum import native
-from soundsum.kernels.persons import TextWords
+from soundsum.kernels.persons import IntegerCodes, TextWords
 from soundsum.tables.arrow_arrays import as_int64, bits_of, stored_bits, stored_numbers
 from soundsum.tables.cells import LONGEST
-from soundsum.tables.found_keys import KeyColumn, KeyPart
+from soundsum.tables.found_keys import KeyColumn, KeyParts
 from soundsum.tables.identities import WRITTEN, identify
 from soundsum.tables.periods import EARLIEST, LATEST, Period
 from soundsum.tables.timestamps import DAY, EPOCH, HOUR, Wanted, second_of, seconds_of_text, units_of
 
 FIRST_DAY, LAST_DAY = EARLIEST.toordinal() - EPOCH, LATEST.toordinal() - EPOCH
 
-Raw: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_]]
+Texts: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.bool_]]
 """Keys as texts: where each begins, their bytes, and which are there."""
+
+Integers: TypeAlias = tuple[NDArray[np.int64], NDArray[np.bool_]]
+"""Keys as integers, and which are there."""
 
 
 class KeyNumbers:
@@ -34,7 +36,7 @@ class KeyNumbers:
 
     def __init__(self, parts: Sequence[KeyColumn], kinds: Sequence[Any]) -> None:
         """`kinds` are the Arrow types of the columns, None for one of Python objects."""
-        self._leaves = [_Leaf(part, kind) for part, kind in zip(parts, kinds, strict=True)]
+        self._leaves = [_make_leaf(part, kind) for part, kind in zip(parts, kinds, strict=True)]
         self._tuples = TextWords() if len(parts) > 1 else None
 
     def find(self, keys: Sequence[Any]) -> NDArray[np.int32]:
@@ -50,56 +52,72 @@ class KeyNumbers:
     @property
     def size(self) -> int:
         """All numbers are below this."""
-        return (self._tuples or self._leaves[0].texts).codes
+        return (self._tuples or self._leaves[0].met).codes
 
     def names_for_lots(self) -> native.KeyNames:
         """How keys are spelled, whatever their numbers; no key is found after this."""
-        columns = [leaf.texts.as_names(leaf.letter) for leaf in self._leaves]
-        return native.KeyNames(columns, None if self._tuples is None else self._tuples.as_names("s")[0])
+        columns = [(leaf.met.as_names(), leaf.letter) for leaf in self._leaves]
+        return native.KeyNames(columns, None if self._tuples is None else self._tuples.as_names())
 
-    def key(self, number: int) -> tuple[KeyPart, ...]:
-        """A key, once `names_for_lots` was called."""
+    def keys(self, numbers: NDArray[np.int64]) -> list[KeyParts]:
+        """The keys of some numbers, column by column, once `names_for_lots` was called."""
+        codes = numbers.astype(np.int32)
         if self._tuples is None:
-            (leaf,) = self._leaves
-            return (leaf.decode(leaf.texts.text(number)),)
-        codes = np.frombuffer(self._tuples.text(number), np.int32).tolist()
-        return tuple([leaf.decode(leaf.texts.text(code)) for leaf, code in zip(self._leaves, codes, strict=True)])
+            return [self._leaves[0].keys(codes)]
+        _, data = self._tuples.list_codes(codes)
+        each = np.frombuffer(data, np.int32).reshape(-1, len(self._leaves))
+        return [leaf.keys(each[:, place]) for place, leaf in enumerate(self._leaves)]
 
 
-class _Leaf:
-    """The keys of one column."""
+class _TextLeaf:
+    """The keys of a column of texts, or of Python objects as texts."""
 
-    def __init__(self, part: KeyColumn, kind: Any) -> None:
-        self.texts, self._part = TextWords(), part
-        self.letter, self._read, self.decode = _reader(part, kind)
+    def __init__(self, letter: str, read: Callable[[Any], Texts]) -> None:
+        self.met, self.letter, self._read = TextWords(), letter, read
 
     def find(self, keys: Any) -> NDArray[np.int32]:
-        offsets, data, there = self._read(keys)
-        return self.texts.find_codes(offsets, data, there)
+        return self.met.find_codes(*self._read(keys))
+
+    def keys(self, codes: NDArray[np.int32]) -> KeyParts:
+        offsets, data = self.met.list_codes(codes)
+        ends = offsets.tolist()
+        texts = [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+        return texts if self.letter == "s" else list(map(_decode_object, texts))
 
 
-def _reader(part: KeyColumn, kind: Any) -> tuple[str, Callable[[Any], Raw], Callable[[bytes], Any]]:
-    """The letter of a column's keys, how they become texts, and how they are read back."""
+class _IntegerLeaf:
+    """The keys of a column of integers, or of what is as good: truth values, dates and periods."""
+
+    def __init__(self, letter: str, read: Callable[[Any], Integers]) -> None:
+        self.met, self.letter, self._read = IntegerCodes(), letter, read
+
+    def find(self, keys: Any) -> NDArray[np.int32]:
+        return self.met.find_codes(*self._read(keys))
+
+    def keys(self, codes: NDArray[np.int32]) -> KeyParts:
+        found = self.met.list_codes(codes)
+        return found.view(np.uint64) if self.letter == "u" else found == 1 if self.letter == "b" else found
+
+
+def _make_leaf(part: KeyColumn, kind: Any) -> _TextLeaf | _IntegerLeaf:
+    """The letter of a column's keys, and how they become texts or integers."""
     import pyarrow as pa
 
     if part.period is not None:
-        read_start = _period_reader(part, kind)
-        return ("h" if part.period.kind == "hour" else "d"), (lambda keys: _as_words(*read_start(keys))), _signed
+        return _IntegerLeaf("h" if part.period.kind == "hour" else "d", _period_reader(part, kind))
     if kind is None:
-        return "o", _read_objects, _decode_object
+        return _TextLeaf("o", _read_objects)
     types = pa.types
     if types.is_null(kind):
-        return "i", (lambda keys: _as_words(np.zeros(len(keys), np.int64), bits_of(keys))), _signed
+        return _IntegerLeaf("i", lambda keys: (np.zeros(len(keys), np.int64), bits_of(keys)))
     if types.is_boolean(kind):
-        return "b", (lambda keys: _as_words(stored_bits(keys).astype(np.int64), bits_of(keys))), _truth
+        return _IntegerLeaf("b", lambda keys: (stored_bits(keys).astype(np.int64), bits_of(keys)))
     if types.is_date(kind):
         per_day = 1 if types.is_date32(kind) else 1000 * DAY
-        return "d", (lambda keys: _as_words(_whole(keys) // per_day, _days_there(keys, per_day))), _signed
-    if types.is_uint64(kind):
-        return "u", (lambda keys: _as_words(as_int64(keys), bits_of(keys))), _natural
+        return _IntegerLeaf("d", lambda keys: (_whole(keys) // per_day, _days_there(keys, per_day)))
     if types.is_integer(kind):
-        return "i", (lambda keys: _as_words(as_int64(keys), bits_of(keys))), _signed
-    return "s", _read_text, bytes
+        return _IntegerLeaf("u" if types.is_uint64(kind) else "i", lambda keys: (as_int64(keys), bits_of(keys)))
+    return _TextLeaf("s", _read_text)
 
 
 def _whole(keys: Any) -> NDArray[np.int64]:
@@ -111,24 +129,7 @@ def _days_there(keys: Any, per_day: int) -> NDArray[np.bool_]:
     return bits_of(keys) & (days >= FIRST_DAY) & (days <= LAST_DAY)
 
 
-def _as_words(values: NDArray[np.int64], there: NDArray[np.bool_]) -> Raw:
-    offsets = np.arange(len(values) + 1, dtype=np.int64) * 8
-    return offsets, np.ascontiguousarray(values, np.int64).view(np.uint8), there
-
-
-def _signed(text: bytes) -> int:
-    return int.from_bytes(text, "little", signed=True)
-
-
-def _natural(text: bytes) -> int:
-    return int.from_bytes(text, "little")
-
-
-def _truth(text: bytes) -> bool:
-    return text[0] == 1
-
-
-def _read_text(keys: Any) -> Raw:
+def _read_text(keys: Any) -> Texts:
     import pyarrow as pa
 
     keys = keys.cast(pa.large_string())
@@ -140,7 +141,7 @@ def _read_text(keys: Any) -> Raw:
     return starts, text, bits_of(keys) & (starts[1:] - starts[:-1] <= LONGEST)
 
 
-def _read_objects(keys: list[Any]) -> Raw:
+def _read_objects(keys: list[Any]) -> Texts:
     found = [_object_key(one) for one in keys]
     sizes = [0 if one is None else len(one) for one in found]
     offsets = np.concatenate([[0], np.cumsum(np.array(sizes, np.int64))]).astype(np.int64)
@@ -168,7 +169,7 @@ def _decode_object(text: bytes) -> tuple[str, int] | tuple[str, bytes]:
 # Periods
 
 
-def _period_reader(part: KeyColumn, kind: Any) -> Callable[[Any], tuple[NDArray[np.int64], NDArray[np.bool_]]]:
+def _period_reader(part: KeyColumn, kind: Any) -> Callable[[Any], Integers]:
     """Reads the start of every row's period: a day since 1970, or the second at which an hour begins."""
     import pyarrow as pa
 
@@ -179,7 +180,7 @@ def _period_reader(part: KeyColumn, kind: Any) -> Callable[[Any], tuple[NDArray[
     is_text = kind is not None and (pa.types.is_string(kind) or pa.types.is_large_string(kind))
     wanted = Wanted(instants=period.zone is not None, times=period.kind == "hour")
 
-    def read(keys: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def read(keys: Any) -> Integers:
         if isinstance(keys, list):
             seconds = [second_of(one, wanted) for one in keys]
             there = np.array([one is not None for one in seconds], bool)

@@ -13,13 +13,14 @@ from datetime import UTC, date, datetime, time
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import KeyCounts
 from soundsum.engines.select import Selection
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import LONGEST
-from soundsum.tables.found_keys import KeyColumn
+from soundsum.tables.found_keys import KeyColumn, KeyParts
 from soundsum.tables.periods import EARLIEST, LATEST
 from soundsum.tables.rows import Rows
 from soundsum.tables.timestamps import HOUR
@@ -65,7 +66,12 @@ class KeySelection:
             if None not in key:
                 keys.append(tuple([one.encode() if isinstance(one, str) else one for one in key]))
                 counts.append(int(n))
-        return KeyCounts(np.array(counts, np.int64), keys.__getitem__, [own.kind for own in self._columns])
+
+        def list_keys(numbers: NDArray[np.int64]) -> list[KeyParts]:
+            chosen = [keys[number] for number in numbers.tolist()]
+            return [[key[place] for key in chosen] for place in range(len(self._columns))]
+
+        return KeyCounts(np.array(counts, np.int64), list_keys, [own.kind for own in self._columns])
 
     def _key(self, own: Own, part: KeyColumn) -> str:
         import pyarrow as pa

@@ -88,7 +88,7 @@ class Memory(Engine):
         names = keys.names_for_lots()
         if persons is not None:
             counts = pairs.count(max_groups, persons.spelled(), names, keys.size)
-        return KeyCounts(counts, keys.key, kinds)
+        return KeyCounts(counts, keys.keys, kinds)
 
 
 def accumulate(task: Task, persons: PersonWords | None) -> Accumulator:

@@ -183,14 +183,15 @@ class TextWords:
         offsets = np.empty(len(words) + 1, np.int64)
         return offsets, self._texts.list(_aligned(words), offsets)
 
-    def as_names(self, letter: str) -> tuple[native.Texts, str]:
-        """The texts that codes stand for, with the letter of their type, for lots (src/kernels/lots.hpp)."""
+    def as_names(self) -> native.Texts:
+        """The texts that codes stand for, for lots (src/kernels/lots.hpp)."""
         self._texts.index()
-        return self._texts, letter
+        return self._texts
 
-    def text(self, code: int) -> bytes:
-        """The text of a code, once `as_names` was called."""
-        return self._texts.at(code)
+    def list_codes(self, codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], bytes]:
+        """The texts of codes, as `list_texts` gives those of words, once `as_names` was called."""
+        offsets = np.empty(len(codes) + 1, np.int64)
+        return offsets, self._texts.list_codes(np.ascontiguousarray(codes, np.int32), offsets)
 
     def as_ids(self, scale: int | None = None) -> native.PersonIds:
         """The ids as the kernel takes them: texts, or with a scale decimals of 16 bytes."""
@@ -200,6 +201,38 @@ class TextWords:
     def bytes(self) -> int:
         """The memory they all take."""
         return self._texts.bytes
+
+
+class IntegerCodes:
+    """Small numbers for integers, in the order in which these come."""
+
+    def __init__(self) -> None:
+        self._codes = native.IntegerCodes(random_bytes(native.SEED_SIZE))
+
+    def find_codes(
+        self, keys: NDArray[np.int64], counts: NDArray[np.bool_], *, threads: int | None = None
+    ) -> NDArray[np.int32]:
+        """The number of each integer that counts, below `codes`, -1 for the others."""
+        codes = np.empty(len(counts), np.int32)
+        flags = np.ascontiguousarray(counts).view(np.uint8)
+        whole = np.require(keys, np.int64, ["C", "A"])
+        self._codes.number(whole, flags, codes, _threads(threads, len(counts)))
+        return codes
+
+    @property
+    def codes(self) -> int:
+        """All codes are below this; some numbers below it may be none."""
+        return self._codes.codes
+
+    def as_names(self) -> native.IntegerCodes:
+        """The integers that codes stand for, for lots (src/kernels/lots.hpp)."""
+        return self._codes
+
+    def list_codes(self, codes: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The integers of codes."""
+        out = np.empty(len(codes), np.int64)
+        self._codes.list(np.ascontiguousarray(codes, np.int32), out)
+        return out
 
 
 def draw_shards(ids: native.PersonIds, words: NDArray[np.uint64], shards: int) -> NDArray[np.uint64]:

@@ -63,14 +63,17 @@ class TruncatedLaplace(Noise):
         return find_threshold(cls, epsilon, delta, norms).noise
 
     def draw(self, count: int) -> list[int]:
+        return samplers.listed(self.draw_integers(count))
+
+    def draw_integers(self, count: int) -> samplers.Integers:
+        """Independent draws; those that lie too far out are drawn again."""
         drawn = np.asarray(samplers.discrete_laplace_many(self.parameter, count))
         again = np.flatnonzero(abs(drawn) > self.reach)
         while len(again):
             fresh = np.asarray(samplers.discrete_laplace_many(self.parameter, len(again)))
             drawn[again] = fresh
             again = again[abs(fresh) > self.reach]
-        found: list[int] = drawn.tolist()
-        return found
+        return drawn
 
     def half_width(self, confidence: float | Fraction) -> int:
         return self.reach
@@ -102,15 +105,17 @@ class GroupPlan:
     def certain(self) -> int | None:
         return self.threshold + self.noise.reach if isinstance(self.noise, TruncatedLaplace) else None
 
-    def select(self, counts: NDArray[np.int64]) -> tuple[list[int], list[int]]:
+    def select(self, counts: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """Choose the groups to release, by their numbers of persons: their places, and their noisy numbers.
 
         A group of nobody is not there, and no noise is drawn for it.
         """
         there = np.flatnonzero(counts)
-        noisy = counts[there] + np.asarray(self.noise.draw(len(there)), object if self.is_wide else np.int64)
-        kept = np.flatnonzero(noisy >= self.threshold)
-        return there[kept].tolist(), noisy[kept].tolist()
+        noise = self.noise
+        drawn = noise.draw_integers(len(there)) if isinstance(noise, TruncatedLaplace) else noise.draw(len(there))
+        noisy = counts[there] + np.asarray(drawn, object if self.is_wide else np.int64)
+        is_kept = np.asarray(noisy >= self.threshold, bool)
+        return there[is_kept], noisy[is_kept]
 
     @property
     def is_wide(self) -> bool:

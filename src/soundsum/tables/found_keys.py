@@ -7,12 +7,13 @@ LONGEST or not UTF-8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from soundsum.numbers.quoting import say_kind
 from soundsum.refusals import Reason, RefusedValue
@@ -21,8 +22,8 @@ from soundsum.tables.period_groups import Periods
 from soundsum.tables.periods import EARLIEST, LATEST, SPELLED, Period
 from soundsum.tables.timestamps import DAY, EPOCH
 
-KeyPart: TypeAlias = int | bytes | tuple[str, int] | tuple[str, bytes]
-"""A key as it is put in order: a number, or bytes; of a column without a type after the letter of its own."""
+KeyParts: TypeAlias = NDArray[Any] | list[Any]
+"""A column's keys as they are put in order: numbers, or bytes; of one without a type each after the letter of its own."""
 
 
 class KeyColumn:
@@ -114,28 +115,40 @@ def _is_key_type(kind: Any) -> bool:
     )
 
 
-def name_groups(parts: Sequence[KeyColumn], keys: Sequence[tuple[KeyPart, ...]], kinds: Sequence[Any]) -> list[Any]:
-    """The names of groups, from their keys: Python's own values, made anew; None for one that is no name.
+def sort_keys(columns: Sequence[KeyParts]) -> NDArray[np.intp]:
+    """The places of keys in their order, from the keys of each column."""
+    arrays = [column for column in columns if isinstance(column, np.ndarray)]
+    if len(arrays) == len(columns):
+        return np.lexsort(arrays[::-1])
+    each = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
+    keys: Sequence[Any] = each[0] if len(each) == 1 else list(zip(*each, strict=True))
+    return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.intp)
+
+
+def name_groups(
+    parts: Sequence[KeyColumn], keys: Sequence[KeyParts], kinds: Sequence[Any], order: NDArray[np.intp]
+) -> list[Any]:
+    """The names of groups in an order, from the keys of each column: Python's own values, made anew; None for no name.
 
     A group of several columns is a tuple.
     """
-    columns = zip(*keys, strict=True) if keys else [()] * len(parts)
-    named = [list(map(_namer(*own), column)) for *own, column in zip(parts, kinds, columns, strict=True)]
+    named = [_name(*own, order) for own in zip(parts, keys, kinds, strict=True)]
     return named[0] if len(parts) == 1 else [None if None in one else one for one in zip(*named, strict=True)]
 
 
-def _namer(part: KeyColumn, kind: Any) -> Callable[[Any], Any]:
-    """How keys of a column become names: each made anew."""
+def _name(part: KeyColumn, keys: KeyParts, kind: Any, order: NDArray[np.intp]) -> list[Any]:
+    """The names of a column's keys."""
     import pyarrow as pa
 
+    sorted_keys = keys[order].tolist() if isinstance(keys, np.ndarray) else [keys[place] for place in order.tolist()]
     if part.period is not None:
-        return part.name
+        return list(map(part.name, sorted_keys))
     if kind is None:
-        return _name_object
+        return list(map(_name_object, sorted_keys))
     if pa.types.is_date(kind):
-        return _name_day
+        return list(map(_name_day, sorted_keys))
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return _decode if is_text else lambda key: key
+    return list(map(_decode, sorted_keys)) if is_text else sorted_keys
 
 
 def _name_object(key: tuple[str, Any]) -> Any:

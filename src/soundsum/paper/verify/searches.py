@@ -49,7 +49,7 @@ class Given(TruncatedLaplace):
 
     values: tuple[int, ...] = ()
 
-    def draw(self, count: int) -> list[int]:
+    def draw_integers(self, count: int) -> list[int]:
         return list(self.values[:count])
 
 
@@ -67,7 +67,7 @@ def _release(
     for drawn in product(noise, repeat=sum(n > 0 for n in counts)):
         given = Given(ONE, 1, tuple(z for z, _ in drawn))
         places, noisy = GroupPlan(given, threshold, ONE, ONE, ONE, NORMS).select(persons)
-        seen = dict(zip(places, noisy, strict=True))
+        seen = dict(zip(places.tolist(), noisy.tolist(), strict=True))
         outcome = tuple(seen.get(place) for place in range(len(counts)))
         law[outcome] = law.get(outcome, ZERO) + prod((chance for _, chance in drawn), start=ONE)
     return law
