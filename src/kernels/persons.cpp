@@ -5,6 +5,7 @@
 #include "persons.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -159,10 +160,15 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         add_all_rows(threads);
         const bool is_capped = Grouped && bounding.max_groups < groups_;
         if (threads > 1 && groups_ > most_own_sums) {
+            const auto fetch = [&](const P& pair) {
+                for (const Sums& sums : out) __builtin_prefetch(&sums.data[pair.group()], 1);
+            };
             each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
-                each_counted(shard, is_capped, bounding.max_groups, ids, nullptr, scratch, [&](const P& pair) {
+                Late late(fetch, [&](const P& pair) {
                     for (std::size_t p = 0; p < parts.size(); ++p) add_shared(out[p].data[pair.group()], bound(pair, parts[p], bounding));
                 });
+                each_counted(shard, is_capped, bounding.max_groups, ids, nullptr, scratch, [&](const P& pair) { late.use(pair); });
+                late.finish();
             });
             return;
         }
@@ -181,10 +187,14 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     void count(std::uint64_t max_groups, const PersonIds& ids, const KeyNames& names, std::int64_t* out, std::size_t size,
                unsigned threads) override {
         add_all_rows(threads);
+        const auto fetch = [&](const P& pair) { __builtin_prefetch(&out[std::min<std::size_t>(pair.group(), size - 1)], 1); };
+        const auto use = [&](const P& pair) {
+            if (pair.group() < size) std::atomic_ref(out[pair.group()]).fetch_add(1, std::memory_order_relaxed);
+        };
         each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
-            each_counted(shard, true, max_groups, ids, &names, scratch, [&](const P& pair) {
-                if (pair.group() < size) std::atomic_ref(out[pair.group()]).fetch_add(1, std::memory_order_relaxed);
-            });
+            Late late(fetch, use);
+            each_counted(shard, true, max_groups, ids, &names, scratch, [&](const P& pair) { late.use(pair); });
+            late.finish();
         });
     }
 
@@ -221,6 +231,26 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             if (pair->rows() != other.pair->rows()) return pair->rows() > other.pair->rows();
             return lot != other.lot ? lot < other.lot : pair->group() < other.pair->group();
         }
+    };
+
+    // Fetches what a pair needs, and uses it some pairs later.
+    template <class Fetch, class Use> class Late {
+      public:
+        Late(const Fetch& fetch, const Use& use) : fetch_(fetch), use_(use) {}
+        void use(const P& pair) {
+            fetch_(pair);
+            if (const P* before = std::exchange(waiting_[next_++ % ahead], &pair)) use_(*before);
+        }
+        void finish() {
+            for (const P*& pair : waiting_)
+                if (pair) use_(*std::exchange(pair, nullptr));
+        }
+
+      private:
+        const Fetch& fetch_;
+        Use use_;
+        std::array<const P*, ahead> waiting_{};
+        std::size_t next_ = 0;
     };
 
     struct Scratch {
