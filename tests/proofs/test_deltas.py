@@ -41,7 +41,9 @@ def test_an_epsilon_and_a_delta_are_divided_as_is_proved():
         moved = {(n, e, d) for n, e, d in shares if n.l1}
         own = {(n.l1, e, d, gaussian_sigma2(n.l1, e, d)) for n, e, d in moved if n.entries == 1}
         rhos = {(e, d, zcdp_rho(e, d)) for n, e, d in moved if n.entries > 1}
-        given = [f"{words(w)}:{say(task)}" if w.denominator > 1 else f"{w}:{say(task)}" for w, task in zip(weights, tasks)]
+        given = [
+            f"{words(w)}:{say(task)}" if w.denominator > 1 else f"{w}:{say(task)}" for w, task in zip(weights, tasks)
+        ]
         (answer,) = ask([words("divide_delta", epsilon, delta, listed(own), listed(rhos), *given)])
         assert " ".join(";".join(map(show, noises)) for _, noises in divided) == answer, (epsilon, delta, tasks)
         seen |= {min(n.entries, 2) for n, _, _ in moved}
@@ -143,7 +145,8 @@ def test_the_delta_of_a_search_is_what_is_proved_of_its_threshold():
 def test_the_noise_of_gradients_is_what_is_proved():
     rng = random.Random("sigma")
     cases = [
-        (Fraction(rng.randint(1, 10**6), rng.randint(1, 10**6)), Fraction(rng.randint(1, 10**6), 1000)) for _ in range(200)
+        (Fraction(rng.randint(1, 10**6), rng.randint(1, 10**6)), Fraction(rng.randint(1, 10**6), 1000))
+        for _ in range(200)
     ]
     sums = [Sum(max_norm, multiplier) for multiplier, max_norm in cases if multiplier < 1000]
     lines = [words("sigma", one.noise_multiplier, one.grid.limit) for one in sums]

@@ -95,7 +95,6 @@ def test_its_own_names_are_taken(server, alice, name):
     assert alice.get("/v1/tables", headers={"host": name}).status_code == 200
 
 
-
 def test_a_share_counts_from_when_it_is_given(server):
     with server.client(server.tokens.add("late")) as client:
         assert client.get("/v1/tables/visits").status_code == 404
@@ -104,6 +103,7 @@ def test_a_share_counts_from_when_it_is_given(server):
         server.add("late", epsilon="1/5")  # in place of the other
         assert client.post("/v1/tables/visits/release", json=SUM).status_code == 200
         assert client.get("/v1/tables/visits").status_code == 200
+
 
 def test_without_encryption_it_listens_on_this_machine_alone():
     for host in ("0.0.0.0", "::", "10.0.0.1", "data.example.org"):

@@ -1,6 +1,7 @@
 """The keys of groups that nobody listed, numbered as rows come.
 
-Each key becomes an integer or a text (tuples the numbers of their parts), and equal ones get one number. Numbers follow the order in which keys come, so they go no further than the engine; lots are drawn from the keys
+Each key becomes an integer or a text (tuples the numbers of their parts), and equal ones get one number. Numbers
+follow the order in which keys come, so they go no further than the engine; lots are drawn from the keys
 themselves.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -81,7 +83,7 @@ class _TextLeaf:
     def keys(self, codes: NDArray[np.int32]) -> KeyParts:
         offsets, data = self.met.list_codes(codes)
         ends = offsets.tolist()
-        texts = [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+        texts = [data[start:end] for start, end in pairwise(ends)]
         return texts if self.letter == "s" else list(map(_decode_object, texts))
 
 

@@ -108,9 +108,7 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
     async def show_home(request: Request) -> Response:
         async def act(token: Token, session: Session, _: Mapping[str, str]) -> Response:
             if token.is_owner:
-                return show(
-                    "owner", title="What was spent", **facts(token, session), **await desk.aside(_owner, desk)
-                )
+                return show("owner", title="What was spent", **facts(token, session), **await desk.aside(_owner, desk))
             return show("home", title="Tables", **facts(token, session), **await desk.list(token, _home, desk, token))
 
         return await handle(request, act)

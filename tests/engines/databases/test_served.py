@@ -118,9 +118,7 @@ def test_postgres_goes_down_and_comes_back(serve, in_postgres, postgres, pad):
 @pytest.mark.parametrize("pad", ["", PAD], ids=["no pad", "a pad"])
 def test_the_file_that_duckdb_reads_is_lost_and_comes_back(serve, tmp_path, pad):
     file, elsewhere = tmp_path / "visits.parquet", tmp_path / "elsewhere"
-    goes_by(
-        *serve(FILE.format("duckdb"), pad), lambda: file.rename(elsewhere), lambda: elsewhere.rename(file)
-    )
+    goes_by(*serve(FILE.format("duckdb"), pad), lambda: file.rename(elsewhere), lambda: elsewhere.rename(file))
 
 
 @pytest.mark.xdist_group("postgres")
