@@ -34,8 +34,7 @@ from soundsum.privacy import noises
 from soundsum.privacy.noise import NOISES, Noise, positive
 from soundsum.refusals import Reason
 from soundsum.statistics import STATISTICS
-from soundsum.statistics.additive import Additive
-from soundsum.statistics.statistic import SUM, Bounded, Part
+from soundsum.statistics.statistic import SUM, Additive, Bounded, Part
 from tests.refusing import refused
 
 

@@ -15,7 +15,7 @@ from tests.refusing import refused
 from soundsum.attacks import attack, delivery
 from soundsum.attacks.delivery import DELIVERIES, Delivery
 from soundsum.attacks.delivery.microquery import STARTS
-from soundsum.attacks.delivery.outcome import table
+from soundsum.attacks.delivery.outcome import make_table
 from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.refusals import Reason
 
@@ -126,7 +126,7 @@ def test_the_papers_expression_makes_the_attacks_datasets(bit):
     pair = attack("repeated_rounding_2", "float64", relation="hamming", j=12, upper=1)
     (up, down), _ = pair.left.parts[1]
     m, n = 2**11, 2**12
-    database = table("unsized_64_u", {"uid": np.arange(1, n + 1), "val": np.full(n, bit, dtype=np.int8)})
+    database = make_table("unsized_64_u", {"uid": np.arange(1, n + 1), "val": np.full(n, bit, dtype=np.int8)})
     # The middle id is even, so the next is odd and takes pos_val; a literal needs its e to be read as a double.
     literals = {"m": m, "U": "1e0", "pos_val": f"{float(up)!r}", "neg_val": f"{float(down)!r}"}
     assert all("e" in literals[name] for name in ("pos_val", "neg_val"))

@@ -13,7 +13,7 @@ import pytest
 import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.auditor.limits import CEILING, Stopwatch, cpu_time_of
-from soundsum.auditor.plain_pairs import STATEMENTS, few, plain_pairs
+from soundsum.auditor.plain_pairs import STATEMENTS, choose_few, plain_pairs
 from soundsum.tables.relations import Relation
 from tests.auditor import mechanisms as m
 
@@ -45,7 +45,12 @@ def test_bounds_that_are_fixed_are_kept_and_records_beyond_them_are_only_tried_w
     assert any(one.outside for one in pairs)
     assert not any(one.outside for one in plain_pairs(free(bounds=(3, 9), clamps=False)))
     assert not any(one.outside for one in plain_pairs(free(lambda data: 0, bounds=(3, 9))))
-    assert {one.name for one in few(pairs, 12)} >= {"few_records", "equal_records", "one_record", "out_of_bounds"}
+    assert {one.name for one in choose_few(pairs, 12)} >= {
+        "few_records",
+        "equal_records",
+        "one_record",
+        "out_of_bounds",
+    }
 
 
 @pytest.mark.parametrize(

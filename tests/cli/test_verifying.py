@@ -7,7 +7,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from soundsum.cli.app import app
-from soundsum.cli.commands.verify_command import print_report
+from soundsum.cli.commands.method_commands import print_report
 from soundsum.methods import METHODS
 from soundsum.paper.verify.verification import Result, Verification
 

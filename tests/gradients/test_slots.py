@@ -13,7 +13,7 @@ from torch import nn
 import soundsum as ss
 from soundsum import randomness
 from soundsum.gradients import slots as room
-from soundsum.gradients.slots import EMPTY, coins, enough_slots, overflow, place, rate, rate_from_above
+from soundsum.gradients.slots import EMPTY, coins, enough_slots, overflow, place_in_slots, rate_from_above, read_rate
 from tests.refusing import refused
 
 
@@ -34,13 +34,13 @@ def test_coins_are_heads_as_often_as_they_should():
 
 
 def test_places_are_uniform_and_too_many_members_are_cut_at_random():
-    seen = Counter(tuple(place(np.array([5, 9]), 3)) for _ in range(6000))
+    seen = Counter(tuple(place_in_slots(np.array([5, 9]), 3)) for _ in range(6000))
     assert len(seen) == 6  # two members in three slots
     assert all(abs(count - 1000) < 6 * math.sqrt(1000) for count in seen.values())
-    kept = Counter(frozenset(place(np.arange(4), 2)) for _ in range(6000))
+    kept = Counter(frozenset(place_in_slots(np.arange(4), 2)) for _ in range(6000))
     assert len(kept) == 6
     assert all(abs(count - 1000) < 6 * math.sqrt(1000) for count in kept.values())
-    assert place(np.arange(0), 2) == [EMPTY, EMPTY]
+    assert place_in_slots(np.arange(0), 2) == [EMPTY, EMPTY]
 
 
 def test_the_bound_on_cut_batches_is_above_the_exact_probability():
@@ -66,13 +66,13 @@ def test_enough_slots_are_enough_and_not_many_more():
 
 
 def test_rates():
-    assert rate("1/3") == Fraction(1, 3)
+    assert read_rate("1/3") == Fraction(1, 3)
     assert rate_from_above(Fraction(1, 10)) >= Fraction(1, 10)
     for wrong, reason in ((0, "too-small"), (-1, "too-small"), (2, "too-large"), (math.nan, "not-a-number")):
         with refused("sample_rate", reason, given=repr(wrong)):
-            rate(wrong)
+            read_rate(wrong)
     with refused("sample_rate", "missing"):
-        rate(None)
+        read_rate(None)
 
 
 def test_fill_and_the_dummies_count_as_zero(monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.paper.verify import verify
-from soundsum.paper.verify.searches import SearchWork, check, join, release, truncated
+from soundsum.paper.verify.searches import SearchWork, check, join_laws, release_groups, truncated
 from soundsum.privacy import selection
 from soundsum.privacy.distributions import gaussian_tail, laplace_edge
 from soundsum.privacy.selection import TruncatedLaplace, combine, plan_groups
@@ -66,7 +66,7 @@ def test_the_law_of_the_code_is_that_of_the_definition():
                 else sum_up((n + z if n + z >= threshold else None, p) for z, p in noise.items())
                 for n in counts
             ]
-            assert release(counts, noise, threshold) == join(alone)
+            assert release_groups(counts, noise, threshold) == join_laws(alone)
 
 
 def sum_up(outcomes):
@@ -85,7 +85,7 @@ def test_for_one_group_it_is_the_optimal_selection(a, reach):
     while optimal < 1:
         n += 1
         optimal = min(optimal / a + noise[reach], 1 - a * (1 - optimal - noise[reach]), Fraction(1))
-        assert 1 - release((n,), noise, reach + 1).get((None,), 0) == optimal
+        assert 1 - release_groups((n,), noise, reach + 1).get((None,), 0) == optimal
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
@@ -155,7 +155,7 @@ def test_truncated_noise_is_the_sampler_s_given_that_it_lies_within_reach(groups
         monkeypatch.setattr(selection.samplers, "discrete_laplace_many", draw)
         with suppress(Ended):
             law[tuple(TruncatedLaplace(Fraction(7), 1).draw(groups))] += prod((noise[z] for z in script), start=ONE)
-    assert {found: chance / law.total() for found, chance in law.items()} == join(
+    assert {found: chance / law.total() for found, chance in law.items()} == join_laws(
         [truncated(Fraction(1, 3), 1)] * groups
     )
 

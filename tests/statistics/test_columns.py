@@ -16,7 +16,7 @@ from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.units import Unit
 from soundsum.releases.planning import plan
 from soundsum.statistics import Claim, Mean, Variance
-from soundsum.statistics.additive import Additive
+from soundsum.statistics.statistic import Additive
 from soundsum.tables.relations import Relation
 
 INTEGERS = st.integers(-5, 5) | st.integers(-(2**70), 2**70) | st.integers(-(10**6), 10**6)

@@ -48,7 +48,7 @@ class Compared:
         return "; ".join(parts) or "as in the baseline"
 
 
-def known(path: str | Path) -> dict[str, list[str]]:
+def read_baseline(path: str | Path) -> dict[str, list[str]]:
     """The violations of a baseline file, by target; empty without a file."""
     try:
         read = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -67,16 +67,16 @@ def known(path: str | Path) -> dict[str, list[str]]:
     )
 
 
-def compare(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:
+def compare_with_baseline(findings: Iterable[Finding], baseline: dict[str, list[str]], target: str) -> Compared:
     """Compare one target's findings with its known violations."""
     there = {rule for f in findings if f.verdict.violation for rule in f.rules}
     before = set(baseline.get(target, ()))
     return Compared(tuple(sorted(there - before)), tuple(sorted(before - there)))
 
 
-def update(path: str | Path, target: str, findings: Iterable[Finding]) -> None:
+def update_baseline(path: str | Path, target: str, findings: Iterable[Finding]) -> None:
     """Write a target's violations into the file, and leave the others as they are."""
-    violations = known(path)
+    violations = read_baseline(path)
     violations[target] = sorted({rule for f in findings if f.verdict.violation for rule in f.rules})
     ordered = {name: rules for name, rules in sorted(violations.items()) if rules}
     Path(path).write_text(json.dumps({"violations": ordered}, indent=2) + "\n", encoding="utf-8")

@@ -57,7 +57,7 @@ def plain_pairs(target: Target, families: Sequence[str] | None = None) -> list[A
     return list(made.values())
 
 
-def few(pairs: Sequence[Attack], most: int) -> list[Attack]:
+def choose_few(pairs: Sequence[Attack], most: int) -> list[Attack]:
     """The pairs to sample: the most telling within the first bounds, without the walk, which has no end."""
     return [one for one in pairs if one.name != "walk" and _within(one) == _within(pairs[0])][:most]
 

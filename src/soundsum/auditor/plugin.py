@@ -84,7 +84,7 @@ def _audit(config: pytest.Config, target: Any, options: dict[str, Any]) -> Audit
     if mode == "off":
         pytest.skip("--dp-audit=off")
     from soundsum.auditor.auditing import audit
-    from soundsum.auditor.ci_files import BASELINE, compare, known, update
+    from soundsum.auditor.ci_files import BASELINE, compare_with_baseline, read_baseline, update_baseline
 
     done = audit(target, **{"sampling": mode == "full", **options})
     path = Path(config.getoption("--dp-audit-baseline") or config.rootpath / BASELINE)
@@ -94,12 +94,12 @@ def _audit(config: pytest.Config, target: Any, options: dict[str, Any]) -> Audit
         pytest.fail("\n".join(filter(None, unasked)), pytrace=False)
     if config.getoption("--dp-audit-update"):
         for one in done.targets:
-            update(path, one.name, done.of(one))
+            update_baseline(path, one.name, done.of(one))
         return done
-    before = known(path)
+    before = read_baseline(path)
     problems = []
     for one in done.targets:
-        compared = compare(done.of(one), before, one.name)
+        compared = compare_with_baseline(done.of(one), before, one.name)
         if not compared.same:
             problems.append(f"{one.name}: {compared}")
             problems += [_describe(f) for f in done.of(one) if set(f.rules) & set(compared.new)]

@@ -21,7 +21,7 @@ from soundsum.auditor.further_pairs import further_attacks, screen
 from soundsum.auditor.hints import hint, rule_for, rule_of
 from soundsum.auditor.limits import Limits
 from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
-from soundsum.auditor.plain_pairs import STATEMENTS, few, plain_pairs
+from soundsum.auditor.plain_pairs import STATEMENTS, choose_few, plain_pairs
 from soundsum.auditor.repros import repro
 from soundsum.auditor.rerun import confirm
 from soundsum.auditor.sampling import sample
@@ -327,7 +327,7 @@ class Examination:
         Without sums to choose by, every small attack is sampled.
         """
         failed = {id(one.attack) for seen in self.measured.values() for one in seen if one.failures}
-        plain = [made for made in few(self.plain, PLAIN_SAMPLED) if id(made) not in failed]
+        plain = [made for made in choose_few(self.plain, PLAIN_SAMPLED) if id(made) not in failed]
         certified = {name for name, finding in self.made.items() if finding.verdict.violation}
         chosen = [(made.name, made, _event(made.totals)) for made in plain if made.name not in certified]
         if not self.measured:

@@ -16,12 +16,11 @@ from soundsum.cli.commands import (
     attack_command,
     audit_command,
     budget_commands,
-    plan_command,
+    method_commands,
     release_commands,
     reproduce_command,
     request_command,
     serve_commands,
-    verify_command,
 )
 from soundsum.cli.refusal_text import (
     WrongUsage,
@@ -62,8 +61,7 @@ def demo() -> None:
 
 
 for _group in (
-    plan_command,
-    verify_command,
+    method_commands,
     release_commands,
     request_command,
     budget_commands,

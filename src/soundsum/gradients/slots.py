@@ -36,7 +36,7 @@ EMPTY = -1
 """Marks a slot that holds a dummy."""
 
 
-def rate(sample_rate: object) -> Fraction:
+def read_rate(sample_rate: object) -> Fraction:
     """Checks a sampling rate and returns it exactly."""
     if sample_rate is None:
         raise RefusedValue(
@@ -95,7 +95,7 @@ def coins(q: Fraction, count: int) -> NDArray[np.bool_]:
     return heads
 
 
-def place(members: NDArray[np.int64], slots: int) -> list[int]:
+def place_in_slots(members: NDArray[np.int64], slots: int) -> list[int]:
     """Places records in uniformly random slots; the others are EMPTY. Of too many records, a random choice stays."""
     if len(members) > slots:
         members = members[random_permutation(len(members))[:slots]]
@@ -206,7 +206,7 @@ class Slots(BatchGuard):
 
     def fill(self, examples: Sequence[Any], dummy: Any) -> tuple[list[Any], list[bool]]:
         """Places examples in random slots, the dummy in the others; says which is which (`Sum.add(present=...)`)."""
-        placed = place(np.arange(len(examples)), self.size)
+        placed = place_in_slots(np.arange(len(examples)), self.size)
         return [dummy if i == EMPTY else examples[i] for i in placed], [i != EMPTY for i in placed]
 
     def check(self, inputs: Any, targets: Any, loss: Loss, trials: int = 8, forward: Forward | None = None) -> RowCheck:

@@ -11,8 +11,7 @@ from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
-from soundsum.statistics.additive import Additive
-from soundsum.statistics.statistic import COUNT, STATISTICS, Part, Statistic
+from soundsum.statistics.statistic import COUNT, STATISTICS, Additive, Part, Statistic
 from soundsum.tables.records import Missing
 from soundsum.tables.relations import Relation
 from soundsum.tables.schemas import Schema, require_columns

@@ -12,8 +12,7 @@ from soundsum.numbers.types import IntType
 from soundsum.privacy.noise import Noise
 from soundsum.privacy.planner import Plan
 from soundsum.privacy.units import Unit
-from soundsum.statistics.additive import Additive
-from soundsum.statistics.statistic import STATISTICS, SUM, Bounded, Part
+from soundsum.statistics.statistic import STATISTICS, SUM, Additive, Bounded, Part
 
 ZERO = Fraction(0)
 

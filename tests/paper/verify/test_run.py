@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.cli import app
-from soundsum.cli.commands.verify_command import markdown, print_report
+from soundsum.cli.commands.method_commands import markdown, print_report
 from soundsum.methods import METHODS, Method, Wide
 from soundsum.methods.problem import Problem
 from soundsum.paper.verify import Verification, verify

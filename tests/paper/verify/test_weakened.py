@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from soundsum.cli import app
-from soundsum.cli.commands import verify_command
+from soundsum.cli.commands import method_commands
 from soundsum.methods import METHODS, Checked, Iterated, Kahan, OnGrid, Saturating, Shifted, TowardZero
 from soundsum.methods.problem import Problem
 from soundsum.numbers import models
@@ -244,7 +244,7 @@ def test_truncation_with_the_hamming_bound_in_place_of_change_one_is_caught():
 def test_violations_are_printed_and_end_in_exit_code_1(monkeypatch):
     weak = replace(subject(Saturating()), claim=lambda problem: problem.ideal / 2)
     done = Verification(tuple(check(weak, int3, bounds(int3), SIZES)), quick=True, seconds=0.0)
-    monkeypatch.setattr(verify_command, "verify", lambda *_: done)
+    monkeypatch.setattr(method_commands, "verify", lambda *_: done)
     shown = CliRunner().invoke(app, ["verify", "--quick"])
     assert shown.exit_code == 1
     assert "VIOLATIONS" in shown.stdout

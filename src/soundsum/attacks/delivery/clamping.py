@@ -16,13 +16,13 @@ from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import (
     Delivery,
-    at_least_one,
+    make_table,
     of_bits,
     ordinary_release,
     our_release,
+    require_at_least_one,
     require_positive,
     secret_bits,
-    table,
 )
 from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.methods.problem import Problem
@@ -42,12 +42,12 @@ SELECT SUM(GREATEST($L, LEAST($U, had_covid::DOUBLE))) FROM (
 
 def had_covid(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
     """With 1,024 people known to have had_covid = 0, learn anybody else's, by casting to float and clamping."""
-    at_least_one("targets", targets, PATIENTS // 4)
+    require_at_least_one("targets", targets, PATIENTS // 4)
     eps = require_positive("epsilon", epsilon)
     pair = attack("rounding", "float64", j=KNOWN.bit_length() - 1, relation=Relation.CHANGE_ONE)
     problem = pair.problem
     ill = np.array(secret_bits(PATIENTS), dtype=np.int8)
-    database = table("patients", {"uid": np.arange(PATIENTS), "had_covid": ill})
+    database = make_table("patients", {"uid": np.arange(PATIENTS), "had_covid": ill})
     healthy = np.flatnonzero(ill == 0)[:KNOWN]
     database.execute("CREATE TABLE known_healthy AS SELECT unnest($uids) AS uid", {"uids": healthy.tolist()})
     people = np.setdiff1d(np.arange(PATIENTS), healthy)[:targets].tolist()
@@ -74,12 +74,12 @@ ROUNDS = 13
 
 def top_salary(targets: int = 8, epsilon: Any = "1/10") -> Delivery:
     """The second-highest earner of a company learns the highest salary, to the thousand, by bisection with clamps."""
-    at_least_one("targets", targets, 1000)
+    require_at_least_one("targets", targets, 1000)
     eps = require_positive("epsilon", epsilon)
     secrets, found, from_ours = [], [], []
     for _ in range(targets):
         pay, second, top = _company()
-        database = table("employees", {"pay": pay})
+        database = make_table("employees", {"pay": pay})
 
         def ordinary(problem: Problem, database: Any = database) -> Fraction:
             given = {"L": float(problem.lower), "U": float(problem.upper)}

@@ -13,7 +13,13 @@ from typing import Any
 
 from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
-from soundsum.attacks.delivery.outcome import Delivery, at_least_one, ordinary_gaussian, require_positive, secret_bits
+from soundsum.attacks.delivery.outcome import (
+    Delivery,
+    ordinary_gaussian,
+    require_at_least_one,
+    require_positive,
+    secret_bits,
+)
 from soundsum.kernels import float_sum
 from soundsum.numbers.rationals import Value
 from soundsum.releases.api import sum as private_sum
@@ -24,7 +30,7 @@ QUERY = "theta -= rate * (sum(clip(gradient(loss(theta, record)), C) for record 
 
 def dp_sgd_step(targets: int = 32, noise_multiplier: Any = 8) -> Delivery:
     """Learn a person's bit from the parameter after one step of DP-SGD in bfloat16."""
-    at_least_one("targets", targets, 1000)
+    require_at_least_one("targets", targets, 1000)
     multiplier = require_positive("noise_multiplier", noise_multiplier)
     pair = attack("repeated_rounding_1", "bfloat16", j=7)
     clip = pair.problem.upper

@@ -17,13 +17,13 @@ from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import (
     Delivery,
-    at_least_one,
+    make_table,
     of_bits,
     ordinary_release,
     our_release,
+    require_at_least_one,
     require_positive,
     secret_bits,
-    table,
 )
 from soundsum.attacks.delivery.tipping import tipping_bounds
 from soundsum.kernels import float_sum
@@ -45,7 +45,7 @@ END::FLOAT AS value FROM people"""
 
 def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
     """Recover the bits of people spread over the middle half of a table of 2^17, one query each."""
-    at_least_one("targets", targets, ROWS // 2)
+    require_at_least_one("targets", targets, ROWS // 2)
     eps = require_positive("epsilon", epsilon)
     ahead = ROWS // 4  # U's before and with the person, a power of two: one more or fewer is another ulp
     pair = attack("repeated_rounding_2", "float32", j=ahead.bit_length(), upper=1)
@@ -53,7 +53,7 @@ def microquery(targets: int = 32, epsilon: Any = "1/4") -> Delivery:
     problem = Problem("float32", pair.problem.lower, 1, Relation.CHANGE_ONE, ROWS)
 
     val = np.array(secret_bits(ROWS), dtype=np.int8)
-    database = table("people", {"uid": np.arange(1, ROWS + 1), "val": val})
+    database = make_table("people", {"uid": np.arange(1, ROWS + 1), "val": val})
     people = [ROWS // 4 + i * (ROWS // 2) // targets for i in range(1, targets + 1)]
     found, from_ours = [], []
     for person in people:
@@ -91,10 +91,10 @@ ANY_ROW = "SELECT SUM($L + ($U - $L) * (uid = $person AND val = 1)::DOUBLE) FROM
 
 def any_row(targets: int = 32, epsilon: Any = "1/10") -> Delivery:
     """Recover the bits of people spread over a whole table of 1,000, one query each, from DuckDB's own SUM."""
-    at_least_one("targets", targets, FEW)
+    require_at_least_one("targets", targets, FEW)
     eps = require_positive("epsilon", epsilon)
     val = np.array(secret_bits(FEW), dtype=np.int8)
-    database = table("people", {"uid": np.arange(FEW), "val": val})
+    database = make_table("people", {"uid": np.arange(FEW), "val": val})
     people = [i * FEW // targets for i in range(targets)]
     found, from_ours = [], []
     for person in people:

@@ -14,13 +14,13 @@ from soundsum.attacks.attack import Event
 from soundsum.attacks.choose import attack
 from soundsum.attacks.delivery.outcome import (
     Delivery,
-    at_least_one,
+    make_table,
     of_bits,
     ordinary_release,
     our_release,
+    require_at_least_one,
     require_positive,
     secret_bits,
-    table,
 )
 from soundsum.kernels import float_sum
 
@@ -31,7 +31,7 @@ ORDER BY CASE WHEN (SELECT count(*) FROM visits WHERE uid = $person) = 1 THEN va
 
 def reordered(targets: int = 16, epsilon: Any = "1/4") -> Delivery:
     """Learn whether a person is in a table of 2^16, by having it sorted one way or the other."""
-    at_least_one("targets", targets, 1000)
+    require_at_least_one("targets", targets, 1000)
     eps = require_positive("epsilon", epsilon)
     pair = attack("reordering", "float32", a=9, d=9, drop_last=True)
     problem = pair.problem
@@ -39,8 +39,10 @@ def reordered(targets: int = 16, epsilon: Any = "1/4") -> Delivery:
     person = 7  # one of those with the small value
     secrets, found, from_ours = secret_bits(targets), [], []
     real = Event.between(pair.left.total(), pair.right.total())
-    with_person = table("visits", {"uid": np.arange(len(values)), "value": values})
-    without = table("visits", {"uid": np.delete(np.arange(len(values)), person), "value": np.delete(values, person)})
+    with_person = make_table("visits", {"uid": np.arange(len(values)), "value": values})
+    without = make_table(
+        "visits", {"uid": np.delete(np.arange(len(values)), person), "value": np.delete(values, person)}
+    )
     for present in secrets:
         database = with_person if present else without
         column = database.execute(QUERY, {"person": person}).fetchnumpy()["value"]

@@ -134,7 +134,7 @@ def require_positive(name: str, value: Any) -> Fraction:
     return Fraction(number)
 
 
-def at_least_one(name: str, value: int, most: int) -> int:
+def require_at_least_one(name: str, value: int, most: int) -> int:
     if not isinstance(value, int):
         raise RefusedValue(
             name,
@@ -165,7 +165,7 @@ def at_least_one(name: str, value: int, most: int) -> int:
     return value
 
 
-def connect() -> Any:
+def open_database() -> Any:
     """Opens DuckDB with one thread: rows are added in the order of the table, as an analyst may expect."""
     if find_spec("duckdb") is None:
         raise RefusedValue(
@@ -182,11 +182,11 @@ def connect() -> Any:
     return database
 
 
-def table(name: str, columns: dict[str, Any]) -> Any:
+def make_table(name: str, columns: dict[str, Any]) -> Any:
     """Makes a database with one table of these columns, in this order."""
     import pyarrow as pa
 
-    database = connect()
+    database = open_database()
     database.register("columns", pa.table(columns))
     database.execute(f"CREATE TABLE {name} AS SELECT * FROM columns")
     return database

@@ -18,7 +18,7 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from soundsum.gradients.batch_guard import BatchGuard, Ticket
 from soundsum.gradients.opacus.dummies import dummy_like, form, sent
-from soundsum.gradients.slots import EMPTY, Slots, coins, place
+from soundsum.gradients.slots import EMPTY, Slots, coins, place_in_slots
 from soundsum.numbers.quoting import quote, say_type
 from soundsum.refusals import Reason, RefusedValue
 
@@ -91,7 +91,7 @@ class SlotBatches(PoissonBatches):
 
     def _parts(self, tickets: deque[Ticket]) -> Iterator[list[int]]:
         for _ in range(self.steps):
-            rows = self._mine(place(self.draw(), self.slots.size))
+            rows = self._mine(place_in_slots(self.draw(), self.slots.size))
             number, width = next(self.slots.numbers), self.physical or len(rows)
             for part, first in enumerate(range(0, len(rows), width)):
                 placed = rows[first : first + width]

@@ -37,7 +37,7 @@ from soundsum.gradients.opacus.unsupported import (
     refuse_settings,
     refuse_target,
 )
-from soundsum.gradients.slots import Slots, enough_slots, overflow, rate, rate_from_above
+from soundsum.gradients.slots import Slots, enough_slots, overflow, rate_from_above, read_rate
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 
@@ -172,7 +172,7 @@ class PrivacyEngine(opacus.PrivacyEngine):
             )
         refuse_target(target_epsilon, target_delta, epochs)
         refuse_epsilon(self.accountant.mechanism(), target_epsilon, "target_epsilon")
-        q = rate(sample_rate)
+        q = read_rate(sample_rate)
         most = settings.get("max_size")
         slots = settings.get("slots")
         steps = epochs * max(1, int(1 / q))
@@ -276,7 +276,7 @@ def _without_cuts(delta: float, epsilon: float, steps: int, chance: Fraction, op
 
 def _public(sample_rate: Any, expected: Any, most: Any, data: Any, dummy: Any) -> tuple[Fraction, float, int]:
     """Checks the public numbers, which may not come from the data."""
-    q = rate(sample_rate)
+    q = read_rate(sample_rate)
     _require_divisor(expected)
     most = _most(most)
     if len(data) > most:

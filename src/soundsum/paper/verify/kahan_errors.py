@@ -62,20 +62,20 @@ class KahanWork:
 def list_work(quick: bool) -> list[KahanWork]:
     """With 4 mantissa bits the full run takes every M; otherwise a few of all magnitudes."""
     long = KahanWork(*LONG, False)
-    sharp = KahanWork(SHARP, few(SHARP)[1::9] if quick else few(SHARP), False, 4)
+    sharp = KahanWork(SHARP, list_few(SHARP)[1::9] if quick else list_few(SHARP), False, 4)
     if quick:
-        return [KahanWork(EXHAUSTIVE[0], few(EXHAUSTIVE[0]), False), sharp, long]
-    bounds = {kind: list_positive(kind) if kind.k == 4 else few(kind) for kind in EXHAUSTIVE}
+        return [KahanWork(EXHAUSTIVE[0], list_few(EXHAUSTIVE[0]), False), sharp, long]
+    bounds = {kind: list_positive(kind) if kind.k == 4 else list_few(kind) for kind in EXHAUSTIVE}
     todo = [long, sharp] + [KahanWork(kind, values, False) for kind, values in bounds.items()]
-    todo += [KahanWork(kind, (M,), True) for kind in SEARCHED for M in few(kind)]
-    return todo + [KahanWork(kind, (M,), True, 1 << (kind.k - 5)) for kind in SHARP_SEARCHED for M in few(kind)]
+    todo += [KahanWork(kind, (M,), True) for kind in SEARCHED for M in list_few(kind)]
+    return todo + [KahanWork(kind, (M,), True, 1 << (kind.k - 5)) for kind in SHARP_SEARCHED for M in list_few(kind)]
 
 
 def list_positive(kind: FloatType) -> tuple[Fraction, ...]:
     return tuple(x for x in kind.values() if x > 0)
 
 
-def few(kind: FloatType) -> tuple[Fraction, ...]:
+def list_few(kind: FloatType) -> tuple[Fraction, ...]:
     """From each binade the least, one in the middle and the largest value."""
     per_binade = 1 << kind.k
     middle = per_binade * 5 // 8

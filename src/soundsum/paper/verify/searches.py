@@ -53,7 +53,9 @@ class Given(TruncatedLaplace):
         return list(self.values[:count])
 
 
-def release(counts: tuple[int, ...], noise: dict[int, Fraction], threshold: int) -> dict[tuple[Any, ...], Fraction]:
+def release_groups(
+    counts: tuple[int, ...], noise: dict[int, Fraction], threshold: int
+) -> dict[tuple[Any, ...], Fraction]:
     """How groups of this many persons are released by the code: each one's noisy count, or None."""
     return _release(counts, tuple(noise.items()), threshold)
 
@@ -73,7 +75,7 @@ def _release(
     return law
 
 
-def join(laws: Sequence[dict[Any, Fraction]]) -> dict[tuple[Any, ...], Fraction]:
+def join_laws(laws: Sequence[dict[Any, Fraction]]) -> dict[tuple[Any, ...], Fraction]:
     """Independent outcomes together."""
     joint: dict[tuple[Any, ...], Fraction] = {(): ONE}
     for law in laws:
@@ -135,7 +137,7 @@ def check(work: SearchWork) -> Result:
         claimed = 1 - (1 - edge) ** g
     else:  # what the noise alone keeps, over every sign that a unit can move its groups with
         threshold, moves = max(2, work.reach), [(1, -1)] if work.relation.sized else [(1,) * g, (-1,) * g]
-        plain = join([noise] * g)
+        plain = join_laws([noise] * g)
         own = max(
             excess(
                 {tuple(z + d for z, d in zip(seen, move, strict=True)): p for seen, p in plain.items()}, plain, grown
@@ -151,7 +153,7 @@ def check(work: SearchWork) -> Result:
     )
     case, threshold = Case(Problem(IntType(8, False), 1, 1, work.relation), name), threshold - work.slack
     deltas = (
-        (left, right, excess(release(left, noise, threshold), release(right, noise, threshold), grown))
+        (left, right, excess(release_groups(left, noise, threshold), release_groups(right, noise, threshold), grown))
         for pair in pairs_of_counts(work)
         for left, right in (pair, pair[::-1])
     )
