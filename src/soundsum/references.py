@@ -73,7 +73,7 @@ KINDS = {
 
 
 def place(reference: str) -> str:
-    """A label as a place in the paper, with what was added to it; anything else as it is.
+    """A label as a place in the paper, with any addition to it; anything else as it is.
 
     >>> place("thrm:acc-upper-bounds"), place("rem:resist-pair, corrected")
     ('Theorem on the accuracy of sums', 'Remark on pairwise summation, corrected')

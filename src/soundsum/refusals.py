@@ -103,7 +103,7 @@ def say_install(extra: str) -> str:
 
 
 def join_clauses(clauses: Iterable[str]) -> Clause:
-    """Several as one; text that is no clause stays as it is."""
+    """Join clauses into one; plain text stays as it is."""
     return Clause("; ".join(one.template if isinstance(one, Clause) else _as_template(one) for one in clauses))
 
 
@@ -139,7 +139,7 @@ class Refusal(Exception):
         return _again(type(self), self.args, f"{place}: {self.place}" if self.place else place, self.facts)
 
     def stating(self, **facts: str | int) -> Self:
-        """Give it with other facts, for somebody who may not see its own."""
+        """Replace some facts, for a reader who may not see them."""
         return _again(type(self), self.args, self.place, self.facts | facts)
 
     def __str__(self) -> str:

@@ -74,7 +74,7 @@ class Registry(Mapping[str, T]):
         return thing
 
     def forget(self, name: str) -> None:
-        """Take back what was registered, as a test does."""
+        """Take an entry back, as a test does."""
         del self._things[name]
 
     def find(self, name: object) -> T:
@@ -115,6 +115,6 @@ class Registry(Mapping[str, T]):
 
 
 def import_all(package: str, path: Iterable[str]) -> None:
-    """Import every module of a package, so that each can register what it holds."""
+    """Import every module of a package, so that each registers its entries."""
     for module in pkgutil.iter_modules(path):
         import_module(f"{package}.{module.name}")

@@ -93,7 +93,7 @@ class Audit:
 
     @property
     def inconclusive(self) -> tuple[Target, ...]:
-        """The targets without a violation of which too little was seen."""
+        """The targets without a violation that were observed too little to conclude anything."""
         return tuple(target for target in self.targets if self.verdict_of(target) is Verdict.INCONCLUSIVE)
 
     @property
@@ -240,7 +240,7 @@ def _targets(target: Target | str | Iterable[Target], install: bool, spec: str |
 
 
 def _named_apart(targets: list[Target]) -> list[Target]:
-    """Targets of which no two are known by the same name: the second of a name is called name (2)."""
+    """Give targets distinct names: the second of a name becomes name (2)."""
     seen: Counter[str] = Counter()
     apart = []
     for one in targets:

@@ -77,7 +77,7 @@ def _lines(target: Target, role: str) -> list[str] | None:
 
 
 def _claim(target: Target) -> list[str] | None:
-    """Lines besides the target's own that define `claimed`; None where a number is all there is.
+    """Lines besides the target's own that define `claimed`; None if there is only a number.
 
     The functions of our own adapters are not the library's to mend.
     """

@@ -136,7 +136,7 @@ class _Climb:
         return self._edit(made)
 
     def _bounds(self) -> tuple[Number, Number]:
-        """The target's, or else two values of which the smaller is often just below the larger."""
+        """The target's bounds, or else two random values, often close together."""
         if self.target.bounds is not None:
             return self.target.bounds[0], self.target.bounds[1]
         one = self._free_value()

@@ -173,7 +173,7 @@ class Target:
         return Problem(self.dtype, lower, upper, self.neighbours, size if self.neighbours.sized else None)
 
     def data(self, records: Runs) -> Any:
-        """Convert records to what the target takes."""
+        """Convert records to the type that the target takes."""
         return records if self.accepts_runs or records.type.dtype is None else np.asarray(records)
 
     def sum_of(self, records: Runs, problem: Problem) -> Value:

@@ -36,7 +36,7 @@ def on_disk(file: str) -> Iterator[str]:
 
 
 def _name_stdin(refusal: Refusal, path: str) -> None:
-    """Say stdin for the file that it was put into, which nobody but us has named."""
+    """Name stdin in a refusal, instead of the temporary file that it was copied to."""
     refusal.facts = {
         name: fact.replace(path, "stdin") if isinstance(fact, str) else fact for name, fact in refusal.facts.items()
     }

@@ -165,7 +165,7 @@ def _join_bounds(refusal: Refusal, remedy: str) -> tuple[str, str]:
 
 
 def _read(value: str) -> Any:
-    """Reads a quoted argument back; None if it was cut off or is no literal."""
+    """Reads a quoted argument back; None if it was cut off or is not a literal."""
     try:
         return literal_eval(value)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -36,7 +36,7 @@ class Accumulator(Protocol):
     """Sums that grow batch by batch."""
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Any) -> None:
-        """Adds so many rows, with a code of each row's group and the id of its person where those are asked for."""
+        """Adds rows, with a code of each row's group and the id of its person where those are needed."""
 
     def totals(self) -> list[list[int]]:
         """Every part's sums, one for each group."""

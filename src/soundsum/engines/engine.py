@@ -64,7 +64,7 @@ class Engine(ABC):
         return kind.__name__ in cls.classes and kind.__module__.partition(".")[0].strip("_") == cls.package
 
     def refuse_unsupported(self, tasks: Sequence[Task], rows: Rows) -> None:
-        """Refuses what it cannot add up, before anything is charged; asked of engines that do not run any method."""
+        """Refuses tasks that it cannot add up, before anything is charged; for engines that lack some methods."""
         for claim in [task.claim for task in tasks]:
             steps = claim.record_steps
             grid = None if steps is None else steps.grid

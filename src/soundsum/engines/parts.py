@@ -112,7 +112,7 @@ class PersonPairs:
 
 
 class AddedUp(Engine):
-    """Stands in the place of an engine, with what was added up in parts."""
+    """An engine that returns totals which were added up in parts."""
 
     name = "parts"
 

@@ -171,7 +171,7 @@ class Postgres(Engine):
 
 
 class Permitted(Catalog):
-    """The table's columns, of which some may not be read."""
+    """The table's columns, some of which may not be readable."""
 
     def __init__(self, kinds: Any, words: Any, rows: Any, readable: set[str]) -> None:
         super().__init__(kinds, words, rows)

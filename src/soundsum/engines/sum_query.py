@@ -183,7 +183,7 @@ class SumQuery:
         return list(dict.fromkeys([*(one.column for one in self.integers), *cells, *present, *self.rows.columns]))
 
     def weigh(self, sums: Mapping[int, Mapping[int, Mapping[Term, int]]]) -> list[Totals]:
-        """Every task's totals, from the sums of all terms by layer and entry; what is not there is 0."""
+        """Every task's totals, from the sums of all terms by layer and entry; 0 for missing ones."""
         totals = []
         for task, own in zip(self.tasks, self.asked, strict=True):
             parts: Totals = [[0] * self.entries(own.layer) for _ in task.claim.parts]

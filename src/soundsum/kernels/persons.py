@@ -236,7 +236,7 @@ class IntegerCodes:
 
 
 def draw_shards(ids: native.PersonIds, words: NDArray[np.uint64], shards: int) -> NDArray[np.uint64]:
-    """The shard of each person, of so many: the start of SHA-256 of the spelled id, modulo their number."""
+    """The shard of each person, among `count`: the start of SHA-256 of the spelled id, modulo their number."""
     out = np.empty(len(words), np.uint64)
     native.draw_shards(ids, _aligned(words), shards, out, _threads(None, len(words)))
     return out
@@ -255,7 +255,7 @@ def count_codes(
 
 
 def _aligned(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Words as the kernel takes them, wherever they lie: those that came over a network may lie anywhere."""
+    """Words aligned as the kernel takes them: those that came over a network may not be."""
     return np.require(words, requirements=["C", "A"])
 
 

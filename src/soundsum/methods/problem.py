@@ -1,4 +1,4 @@
-"""A Problem is what is promised about the data, and nothing else: type, bounds, relation, and size where it is public.
+"""A Problem holds the promises about the data, and nothing else: type, bounds, relation, and size if it is public.
 
 Frozen, checked once, and exact: bounds are Fractions whatever they came as.
 """
@@ -127,7 +127,7 @@ class Problem:
 
 
 def require_ascending(lower: Fraction, upper: Fraction) -> None:
-    """Refuses a lower bound above the upper one; each is said as somebody may have written it."""
+    """Refuses a lower bound above the upper one; quotes both in a readable form."""
     if lower > upper:
         low, high = (bound(x).replace(",", "") for x in (lower, upper))
         raise RefusedValue(
@@ -141,7 +141,7 @@ def require_ascending(lower: Fraction, upper: Fraction) -> None:
 
 
 def read_bound(name: str, value: Any) -> Fraction:
-    """A bound of records, exactly; refuses what is not a finite number."""
+    """A bound of records, exactly; refuses anything but a finite number."""
     given = exact(value, name)
     if is_special(given):
         raise RefusedValue(

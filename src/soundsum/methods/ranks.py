@@ -37,7 +37,7 @@ class Ladder(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks(Method):
-    """For the quantile `quantile`, among so many `candidates` of equal distance, or those listed.
+    """For the quantile `quantile`, among equidistant `candidates` of this number, or the listed ones.
 
     `unit_value` is what 1 in the records is worth: a decimal's last digit, otherwise 1.
     """
@@ -151,7 +151,7 @@ def _inward_doubles(problem: Problem) -> tuple[Fraction, Fraction]:
 
 
 def _list_values(ranks: Ranks, problem: Problem) -> tuple[Fraction, ...]:
-    """The candidates as exact numbers, going up: those listed, or so many from bound to bound as the type has them."""
+    """The candidates as exact numbers, going up: those listed, or equidistant ones from bound to bound, in the type."""
     unit, kind = ranks.unit_value, problem.dtype
     if isinstance(kind, IntType):
         low, high = inward(problem)

@@ -136,7 +136,7 @@ def edge(x: int | float) -> str:
 
 
 def rough(x: float | Decimal) -> str:
-    """A number of which only the size matters: a p-value, a percentage.
+    """A number whose order of magnitude matters: a p-value, a percentage.
 
     >>> rough(0.000123456), rough(12.5)
     ('0.00012', '12')
@@ -290,7 +290,7 @@ def floor_log10(x: Fraction) -> int:
 
 
 def layout(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A title and what is to be said under headings, as lines for a terminal of 80 columns.
+    """A title and facts under headings, as lines for a terminal of 80 columns.
 
     >>> print(layout("a sum", [("method", "grid"), ("promise", "one record moves it by at most 1")]))
     a sum

@@ -22,7 +22,7 @@ Shape: TypeAlias = "int | tuple[Shape, Shape]"
 
 @dataclass(frozen=True)
 class Fold:
-    """A sum done one record after another: a starting state, a step, and what the last state stands for."""
+    """A sum done one record after another: a starting state, a step, and the meaning of the last state."""
 
     start: Any
     step: Callable[[Any, Any], Any]

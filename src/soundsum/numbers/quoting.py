@@ -53,7 +53,7 @@ def quote(given: object, depth: int = 3) -> str:
 
 
 def printed(name: str) -> str:
-    """A name as a table or a picture has it: in one line, with what a terminal would obey written out.
+    """A name as a table or a picture has it: in one line, with control characters written out.
 
     >>> print(printed("two" + chr(10) + "lines"), printed(chr(27) + "[31m"))
     two\\nlines \\x1b[31m

@@ -109,7 +109,7 @@ def _inert(cell: object) -> object:
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: int) -> str:
-    """A table in Markdown; its last columns, so many, are numbers.
+    """A table in Markdown; `numbers` of its last columns are numbers.
 
     >>> print(markdown(["ward", "n"], [("a|b", "7")], 1))
     | ward | n |

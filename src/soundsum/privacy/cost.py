@@ -150,7 +150,7 @@ def exact_text(x: Fraction | None) -> str | None:
 
 
 def is_long(x: Fraction, bits: int = LONGEST) -> bool:
-    """Returns whether x has more digits than anybody means by a share or a cost."""
+    """Returns whether x has too many digits for a share or a cost that somebody chose."""
     return max(x.numerator, x.denominator).bit_length() > bits
 
 

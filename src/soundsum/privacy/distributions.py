@@ -94,7 +94,7 @@ def laplace_half_width(scale: Fraction, confidence: object) -> int:
 
 
 def each_of(confidence: object, count: int) -> Fraction:
-    """The confidence that each of so many independent noises needs for all of them together: its root, rounded up.
+    """The confidence that each of `count` independent noises needs for all of them together: its root, rounded up.
 
     >>> round(float(each_of("0.95", 10)), 6)
     0.994884

@@ -29,7 +29,7 @@ LARGEST_SCALE = Fraction(2) ** 4096
 
 @dataclass(frozen=True)
 class Guarantee:
-    """A kind of noise, and what it is to keep: epsilon alone (pure), rho (zCDP), or epsilon and delta."""
+    """A kind of noise and its parameters: epsilon alone (pure), rho (zCDP), or epsilon and delta."""
 
     noise: type[Noise]
     epsilon: Fraction | None = None
@@ -92,7 +92,7 @@ class Guarantee:
         return {name: str(x) for name, x in self._given().items()}
 
     def _remark(self) -> str:
-        """Warn of a guarantee that nobody can have meant."""
+        """Warn of a guarantee that cannot be meant."""
         epsilon, rho = self.epsilon or 0, self.rho or 0  # a rho is about half of an epsilon squared
         if max(epsilon**2, 2 * rho) >= LARGE**2:
             return " (no privacy to speak of)"

@@ -1,1 +1,1 @@
-"""From a table to a release: what is asked is planned, charged for, added up, and let out with noise."""
+"""From a table to a release: a request is planned, charged, added up, and released with noise."""

@@ -77,7 +77,7 @@ class Advice(Conclusion):
 
     @property
     def reason(self) -> str | None:
-        """Why there is no advice; None where there is some."""
+        """Why there is no advice; None if there is some."""
         found, whom = self._found, self._counted
         if isinstance(found, Span):
             return None
@@ -361,7 +361,7 @@ def _reach(lower: Fraction | None, upper: Fraction | None) -> tuple[Fraction, Fr
 
 
 def conclude(kind: type[Statistic], counts: Releases, coverage: Any = 0.99) -> Releases | Conclusion:
-    """Read counts as what they were asked for: advice, or a share."""
+    """Turn counts into what was asked for: advice, or a share."""
     if issubclass(kind, MaxRows):
         return MaxRowsAdvice(counts, row_cells(), read_coverage(coverage))
     if issubclass(kind, Bounds | TotalBounds):

@@ -101,7 +101,7 @@ class Child:
         refusal: RefusedType | None = None,
         waits: bool = False,
     ) -> Any:
-        """The answer to a request; raises its refusal, or ReadFailed where there is no answer in time.
+        """The answer to a request; raises its refusal, or ReadFailed if there is no answer in time.
 
         `refusal` is raised where it cannot be sent. With `waits` this returns or raises at `until`, never earlier.
         """

@@ -43,7 +43,7 @@ GRACE = 1.0
 
 
 class Reader:
-    """The table, and what was last opened of it."""
+    """The table, with the data that was opened last."""
 
     def __init__(self) -> None:
         self._data: Any = None

@@ -133,7 +133,7 @@ class Releases(Framed, Mapping[Any, Release]):
         return printed(str(part)) if period is None else period.spell(part)
 
     def _read(self, group: Any) -> Any:
-        """The name of the group that somebody spells out; None if there is none."""
+        """The name of the group with this spelling, or None."""
         parts = (group,) if len(self._columns) == 1 else group
         if not isinstance(parts, tuple) or len(parts) != len(self._columns):
             return None

@@ -34,7 +34,7 @@ class Conclusion(Framed):
 
     @property
     def promise(self) -> str:
-        """The guarantee in words; cells are no groups."""
+        """The guarantee in words; cells do not count as groups."""
         facts = self.counts.facts
         return f"{facts.guarantee} for {replace(facts.claim.plan.unit, groups=None, max_groups=1).protected}"
 
@@ -169,7 +169,7 @@ def _say(name: str, outcome: Outcome) -> list[list[str]]:
 
 
 def _list_counts(outcome: Outcome) -> list[Release]:
-    """Every number that was let out."""
+    """Every number that was released."""
     counts = outcome.counts if isinstance(outcome, Conclusion) else outcome
     return list(counts.values()) if isinstance(counts, Releases) else [counts]
 

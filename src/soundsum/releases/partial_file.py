@@ -173,7 +173,7 @@ def _read_totals(tasks: Sequence[Task], table: Any) -> list[Totals]:
 
 
 def _number(place: int, sizes: Sequence[int]) -> list[NDArray[np.int32]]:
-    """The columns that say of which statistic, part and entry a total is."""
+    """The columns for the statistic, part and entry of each total."""
     parts = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     entries = np.concatenate([np.arange(size, dtype=np.int32) for size in sizes])
     return [np.full(len(parts), place, np.int32), parts, entries]

@@ -233,7 +233,7 @@ def _name_entries(
 
 
 def not_a_budget(given: Any) -> RefusedType:
-    """Refuses what is no budget, and shows how one is made; for a path, the one in that ledger."""
+    """Refuses an argument that is not a budget, and shows how to make or open one."""
     if isinstance(given, str | os.PathLike):
         return RefusedType(
             "budget",

@@ -72,7 +72,7 @@ def release_plan(
 
 
 class Typed:
-    """A column of a type, of which there is no table."""
+    """A column known by its type alone, without a table."""
 
     def __init__(self, dtype: object) -> None:
         self._kind = number_type(dtype)
@@ -90,7 +90,7 @@ class QuantilePlan:
 
     @property
     def candidates(self) -> tuple[Fraction, ...]:
-        """The numbers of which one is released."""
+        """The numbers from which one is chosen for release."""
         adder = self.claim.plan.adder
         assert isinstance(adder, Ranks)
         return adder.ladder(self.claim.plan.problem).values

@@ -545,7 +545,7 @@ class Private:
         return names, request
 
     def _require_columns(self, *columns: str) -> None:
-        """Refuses these columns, and terms that are not about the table: what is not there, or of another type."""
+        """Refuses columns and terms that do not fit the table: missing ones, or of another type."""
         turn, question = self._turn, (self._terms, self._schema, columns)
         try:
             look(self._data, *question) if turn is None else turn.look(*question)

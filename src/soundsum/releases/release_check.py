@@ -42,7 +42,7 @@ def check(release: Any) -> list[str]:
 
 
 def list_releases(given: Any) -> list[dict[str, Any]]:
-    """Every release, or certificate, in what somebody gave, as plain data."""
+    """Every release or certificate in the argument, as plain data."""
     plain = given.to_dict() if hasattr(given, "to_dict") else given
     if isinstance(plain, str):
         is_json = True
@@ -276,7 +276,7 @@ def _say_exactly(amounts: dict[str, Fraction]) -> str:
 
 
 def split_group(release: dict[str, Any], query: Query, asked: Asked) -> tuple[Any, Any]:
-    """The group and the cell that a release is of, as plain data; a ValueError if it is not of as many as it says."""
+    """The group and the cell that a release is of, as plain data; a ValueError if they do not fit the query."""
     found, columns, has_cells = release.get("group"), len(query.by), asked.cells is not None
     if ("group" in release) != (columns > 0 or has_cells):
         raise ValueError

@@ -1,4 +1,4 @@
-"""The facts that a release rests on: what was asked, what it is claimed to be, and how these are said."""
+"""The facts behind a release: the request, the claim, and both in words."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class ReleaseContext:
 
     @property
     def heading(self) -> str:
-        """The title of a picture: what was asked, and what is promised."""
+        """The title of a picture: the statistic and the guarantee."""
         return f"Private {self.title}; {self.guarantee}"
 
     @property
@@ -131,7 +131,7 @@ class ReleaseContext:
 
     @property
     def says_how_far(self) -> str:
-        """The heading of what is said beside a value."""
+        """The heading of the column beside a value."""
         if self.claim.kind is not GroupCounts:
             return "95% rank error" if self.is_ranked else "95% interval"
         assert self.search is not None

@@ -1,4 +1,4 @@
-"""A request: what is asked of which rows, and about whom, as the options of a public function say it."""
+"""A request as the options of a public function give it: the statistics, the rows, and the privacy unit."""
 
 from __future__ import annotations
 

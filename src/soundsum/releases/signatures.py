@@ -354,7 +354,7 @@ MEANT = {
 
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
-    """The function; a call that does not fit its signature is told what was probably meant."""
+    """Wrap the function so that a call which does not fit its signature gets a hint."""
 
     @wraps(function)
     def call(*arguments: P.args, **options: P.kwargs) -> T:

@@ -121,7 +121,7 @@ def _read_context(release: dict[str, Any]) -> ReleaseContext:
 
 
 def _make_empty(described: dict[str, Any], periods: Mapping[str, Period]) -> Releases:
-    """A result of which no group was found."""
+    """A result without any group found."""
     facts = _read_context(described)
     query = facts.origin.query
     own = {str(by): periods.get(str(by)) for by in query.by}

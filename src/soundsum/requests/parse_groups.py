@@ -128,7 +128,7 @@ def _read_lines(path: str, option: str) -> list[str]:
 
 
 def _read_line(line: str, option: str, path: str) -> str:
-    """A name on a line of its own: what is in double quotes, as in a line of CSV, or else all of it."""
+    """A name on a line of its own: the text in double quotes, as in CSV, or else the whole line."""
     if not line.startswith('"'):
         return _require_unquoted(line, option)
     found = IN_QUOTES.fullmatch(line)

@@ -150,7 +150,7 @@ def _read_toml(path: str, text: str) -> dict[str, Any]:
 
 
 def _require_statistics(written: dict[str, Any]) -> dict[str, Any]:
-    """Take the statistics out of what is written, which leaves the settings."""
+    """Take the statistics out of the document, which leaves the settings."""
     asked = written.pop("statistics", None)
     for name, value in written.items():
         if name not in SETTINGS:

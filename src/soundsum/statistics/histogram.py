@@ -198,7 +198,7 @@ def _equal_edges(bins: Any, lower: Any, upper: Any) -> list[int | float]:
 
 
 def _refuse_edges(edges: Any) -> RefusedValue:
-    """Refuse what are no edges, with what was probably meant."""
+    """Refuse malformed edges, with a hint at the probable intention."""
     given = quote(edges)
     if isinstance(edges, str):
         return RefusedValue(

@@ -325,7 +325,7 @@ def list_others(place: int, crossing: Sequence[Sequence[int]], drawn: Sequence[t
 
 
 def uncross(noisy: list[list[list[int]]], crossing: Sequence[Sequence[int]]) -> None:
-    """Sort what was chosen for several quantiles, so that they do not cross; this is post-processing."""
+    """Sort the choices for several quantiles, so that they do not cross; this is post-processing."""
     for places in crossing if noisy[0][0] else ():  # no group may have been found
         in_order = zip(*(map(sorted, zip(*(noisy[place][0] for place in places), strict=True))), strict=True)
         for place, chosen in zip(places, in_order, strict=True):

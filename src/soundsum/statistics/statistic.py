@@ -160,7 +160,7 @@ class Statistic(ABC):
     @classmethod
     @abstractmethod
     def parts(cls, plan: Plan, steps: RecordSteps | None) -> tuple[Part, ...]:
-        """Everything it lets out."""
+        """Everything that it releases."""
 
     @classmethod
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Statistics, planned: what is claimed of each, what is to be added up for it, and the query that says so."""
+"""Planned statistics: the claim of each, the sums it needs, and the query that records them."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def plan_task(
 
 @lru_cache(maxsize=256)
 def make_claim(kind: type[Statistic], problem: Problem, adder: Method, unit: Unit, unit_value: Fraction) -> Claim:
-    """All that is claimed of a statistic: it follows from what is public alone, so it is kept for the next one."""
+    """The claim of a statistic, which follows from public facts alone and is therefore cached."""
     return Claim(kind, Plan(problem, adder, unit), unit_value)
 
 

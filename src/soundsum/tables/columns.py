@@ -47,7 +47,7 @@ def is_untyped(data: Any) -> bool:
 
 
 def empty_like(data: Any) -> Any:
-    """An empty column of the same type, of which questions can be asked before anything is read."""
+    """An empty column of the same type, for checks before anything is read."""
     if isinstance(data, Runs | Column) or is_untyped(data):
         return data.__class__(data.type, ()) if isinstance(data, Runs) else data if isinstance(data, Column) else []
     return data.iloc[:0] if hasattr(data, "iloc") else data[:0]

@@ -1,4 +1,4 @@
-"""CSV files, read a block at a time: rows and cells by our own kernel, so that what a row is depends on nothing else.
+"""CSV files, read a block at a time: our own kernel finds rows and cells, so other libraries cannot change them.
 
 There are no types in a CSV file, and none are guessed: whoever asks says what a column is read as. A cell of another
 type is missing, a row with too few or too many cells or of over 4 MiB is left out, an empty line is a row of missing

@@ -155,7 +155,7 @@ def _parse_keys(batch: Any, kinds: Mapping[str, Any]) -> Any:
 
 
 def parse_texts(texts: list[str], kind: Any) -> Any:
-    """Texts as numbers, just as cells of CSV are read; what is no number is missing."""
+    """Texts as numbers, just as cells of CSV are read; other text is missing."""
     spelled = [text.encode() for text in texts]
     lengths = np.array([len(text) for text in spelled], np.uint32)
     begins = np.cumsum(lengths, dtype=np.uint32) - lengths

@@ -1,4 +1,4 @@
-"""Values that filters compare with: of which kind they are, and what they are in a column's own type, exactly."""
+"""Values that filters compare with: their kind, and their exact value in a column's own type."""
 
 from __future__ import annotations
 

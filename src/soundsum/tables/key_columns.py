@@ -150,7 +150,7 @@ def _refuse_spelled_periods(columns: Sequence[Any], names: Sequence[Any]) -> Non
 
 
 def _require_groups(by: Any, columns: Sequence[Any], schema: Schema, names: list[Any]) -> None:
-    """Refuses what was meant as values, or as several columns, and reads as names of columns that are not there."""
+    """Refuses values, or several columns, that were given as names of columns and are not in the table."""
     if isinstance(by, tuple) and by not in names:
         raise RefusedValue(
             "by",

@@ -155,7 +155,7 @@ class Groups:
         return self._encoders[keys.type](keys)
 
     def typed(self, kind: Any) -> list[Any]:
-        """The groups as values of a column's type; what is not one of its keys is None."""
+        """The groups as values of a column's type; None for values that are not keys of that type."""
         return list(self._listed(kind).to_pylist())
 
     def _listed(self, kind: Any) -> Any:

@@ -193,7 +193,7 @@ def _require_column(column: Any) -> Any:
 
 
 def _refuse_by_type(data: Any) -> None:
-    """Refuses what can be iterated over and is no column, whatever is in it."""
+    """Refuses iterables that are not columns, by their type alone."""
     if isinstance(data, set | frozenset):
         raise RefusedType(
             "data",

@@ -47,7 +47,7 @@ class Relation(enum.StrEnum):
 
     @classmethod
     def read(cls, given: object) -> Relation:
-        """The relation of this name; what is not even text is refused by its type."""
+        """The relation of this name; anything but text is refused by its type."""
         return cls(given) if isinstance(given, str) else cls._missing_(given)
 
     @classmethod

@@ -90,7 +90,7 @@ def require_columns(names: list[Any], where: Schema, *columns: str | None) -> No
 
 
 def list_names(where: Schema, names: list[Any], wanted: Any = None, option: str = "column") -> str:
-    """The names there are, as far as they are public, to somebody who wants one that is not among them."""
+    """List the public names in a refusal of an unknown one."""
     if None in names:
         remedy = "leave column= out" if option == "column" else f"give {option}= its values, one for each record"
         return (

@@ -90,7 +90,7 @@ class StreamTable:
                 self.read_as(name, files.number_type_of(number_type(types[name])))
 
     def read_as(self, column: str, kind: Any, words: str | None = None) -> None:
-        """Gives a column without a type one, for all that is asked of it; `words` say what it is asked for as."""
+        """Gives an untyped column its one type for the whole query; `words` describe it in refusals."""
         own = self._words.setdefault(column, words or say_kind(kind))
         if self._as.setdefault(column, kind) != kind:
             refuse_two_kinds(column, own, words or say_kind(kind))

@@ -136,7 +136,7 @@ def _say(sentence: str) -> None:
 
 
 def ledger_table(path: str | os.PathLike[str], every: bool = False) -> Table:
-    """Every charge, with the limit, whom it protects and what is left above them; with every detail if wanted."""
+    """Every charge, below the limit, the unit it protects and the rest; in full detail if wanted."""
     found = read(path)
     limit = found.terms.limit
     closed = "; closed after failed reads" if found.failures >= found.terms.max_failures else ""

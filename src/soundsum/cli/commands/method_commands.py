@@ -85,7 +85,7 @@ def _list_refused(every: Sequence[Plan], width: int, spelling: Spelling) -> Iter
 
 
 def _table(every: Sequence[Plan]) -> Table:
-    """Every method that applies, and what it costs."""
+    """Every method that applies, and its sensitivity."""
     problem = every[0].problem
     table = Table(title=f"{problem}\nideal sensitivity {number(problem.ideal)}", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("method")

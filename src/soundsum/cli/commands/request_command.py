@@ -101,7 +101,7 @@ def release_several(
 
 
 def _refuse_sources(settings: dict[str, Any], request: str) -> None:
-    """Whoever holds the ledger says which table it is charged for; a request may come from somebody else."""
+    """Refuse a table named in a request: the ledger's owner chooses the table, and may not have written the request."""
     for name in ("table", "engine"):
         if name in settings:
             raise RefusedValue(

@@ -136,7 +136,7 @@ T = TypeVar("T", str, int)
 
 
 def _ask(option: str, given: T | None, words: str, default: T | None = None) -> T:
-    """Return the option as given, or ask for it in a terminal; elsewhere return what it is by default."""
+    """Return the option as given, or ask for it in a terminal; elsewhere return its default."""
     if given is not None:
         return given
     if sys.stdin is not None and sys.stdin.isatty():

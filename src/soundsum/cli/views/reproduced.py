@@ -136,7 +136,7 @@ def _cells(cells: tuple[Cell, ...]) -> Table:
 
 
 def _experiment(e: Experiment) -> Table:
-    """The 2x2 table: rows are the truth, columns what is guessed."""
+    """The 2x2 table: rows are the truth, columns the guess."""
     title = (
         f"{e.name}: {e.records:,} records, epsilon {e.epsilon}, {e.runs:,} runs each\n"
         f"{e.mechanism}; sums {text(e.difference)} apart, {text(e.ratio)} x ideal; {e.event}: guess left"

@@ -43,7 +43,7 @@ class BySize(Generic[T]):
 
 
 class FarthestPair(NamedTuple):
-    """The largest difference seen, in units, how many pairs were looked at, and how to get datasets that show it."""
+    """The largest difference seen, in units, the number of pairs, and how to get datasets that show it."""
 
     difference: int
     examined: int

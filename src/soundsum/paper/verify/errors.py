@@ -24,7 +24,7 @@ Extremes: TypeAlias = tuple[Ints, Ints]
 
 
 class Errors(NamedTuple):
-    """Exact minus computed sum is in [-under, over]; infinite where a sum is no number."""
+    """Exact minus computed sum is in [-under, over]; infinite if a sum is not a number."""
 
     over: int
     under: int

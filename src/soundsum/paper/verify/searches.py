@@ -45,7 +45,7 @@ def in_window(a: Fraction, reach: int) -> dict[int, Fraction]:
 
 @dataclass(frozen=True)
 class Given(TruncatedLaplace):
-    """Noise that is given; its parameter and its reach are not looked at."""
+    """Noise with given draws; its parameter and its reach are not used."""
 
     values: tuple[int, ...] = ()
 

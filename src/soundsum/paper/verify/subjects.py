@@ -99,7 +99,7 @@ class Subject:
         return _adder(self.method)
 
     def settled(self, kind: NumberType) -> int | None:
-        """From this public size on the claim stays the same, so all larger sizes are looked at together."""
+        """From this public size on the claim stays the same, so all larger sizes are verified together."""
         return 1 << kind.k if isinstance(self.adder, TowardZero) and isinstance(kind, FloatType) else None
 
     def truncates(self, problem: Problem) -> bool:

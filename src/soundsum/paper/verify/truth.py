@@ -34,7 +34,7 @@ class Inputs:
 
 
 class Truth:
-    """The true differences for two relations, ordered and not, each computed once for whichever asks."""
+    """The true differences for two relations, ordered and not, each computed once."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
