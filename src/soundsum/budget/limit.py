@@ -9,8 +9,8 @@ every release counts by its rho, against the rho that implies what was left.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from soundsum.numbers import formatting
