@@ -71,7 +71,7 @@ class Prepared:
 def carry_out(engine: Adder, prepared: Prepared, promised: Guarantee, budget: Budget | None) -> list[Outcome]:
     """Every task's release, for one charge; those that need noise share the guarantee by weight."""
     if budget is not None and not isinstance(budget, Budget):
-        raise not_a_budget(budget)
+        raise refuse_budget(budget)
     tasks, rows, query = prepared.tasks, prepared.rows, prepared.query
     shares, cost, search = _divide(tasks, query, promised)  # refused here if absurd
     charge, at = make_charge(budget, cost, query, prepared.binding), datetime.now(UTC)
@@ -232,7 +232,7 @@ def _name_entries(
     return {**repeated, cells.heading: cells.names * len(names)}
 
 
-def not_a_budget(given: Any) -> RefusedType:
+def refuse_budget(given: Any) -> RefusedType:
     """Refuses an argument that is not a budget, and shows how to make or open one."""
     if isinstance(given, str | os.PathLike):
         return RefusedType(

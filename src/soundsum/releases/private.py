@@ -27,10 +27,10 @@ from soundsum.releases.collections import Releases
 from soundsum.releases.outcomes import Several
 from soundsum.releases.padding import TURN, Children, Turn, padded, read_pad
 from soundsum.releases.partial import PartialPlan
-from soundsum.releases.pipeline import Adder, Prepared, make_charge, not_a_budget
+from soundsum.releases.pipeline import Adder, Prepared, make_charge, refuse_budget
 from soundsum.releases.prepare import look, prepare, release_all
 from soundsum.releases.released import Release
-from soundsum.releases.request import Request, ask_bounds, name_statistics, not_statistics, read_bounds
+from soundsum.releases.request import Request, ask_bounds, name_statistics, read_bounds, refuse_statistics
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.releases.signatures import CALLS, explain, with_hints
 from soundsum.statistics import (
@@ -142,7 +142,7 @@ class Private:
         engine: str | None = None,
     ) -> None:
         if not isinstance(budget, Budget):
-            raise not_a_budget(budget)
+            raise refuse_budget(budget)
         if privacy_unit is not None and not isinstance(privacy_unit, str):
             raise RefusedType(
                 "privacy_unit",
@@ -624,7 +624,7 @@ class Private:
     def _complete(self, statistic: Statistic) -> Statistic:
         """The statistic with what the schema says of its column: the type, and bounds or categories it leaves out."""
         if not isinstance(statistic, Statistic):
-            raise not_statistics()
+            raise refuse_statistics()
         column, more = statistic.column, dict[str, Any]()
         if column is None:
             return statistic

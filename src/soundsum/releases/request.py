@@ -73,7 +73,7 @@ class Request:
             )
         object.__setattr__(self, "groups", _list_found(self.groups))
         if self.by is not None and self.groups is None and not _has_ranges(self.by):
-            raise without_groups(self.by)
+            raise refuse_without_groups(self.by)
         if self.by is None and self.groups is not None:
             raise RefusedValue(
                 "groups",
@@ -105,7 +105,7 @@ class Request:
     def require_statistics(self) -> None:
         """Refuse statistics that are none, or that do not go with the other options."""
         if not all(isinstance(one, Statistic) for one in self.statistics):
-            raise not_statistics()
+            raise refuse_statistics()
         for one in self.statistics:
             require_name("column", one.column)
         if not self.statistics:
@@ -240,7 +240,7 @@ def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
             )
         return list(statistics), list(statistics.values())
     if not isinstance(statistics, list | tuple) or not all(isinstance(one, Statistic) for one in statistics):
-        raise not_statistics()
+        raise refuse_statistics()
     names: list[str] = []
     for one in statistics:
         require_name("column", one.column)
@@ -250,7 +250,7 @@ def name_statistics(statistics: Any) -> tuple[list[str], list[Statistic]]:
     return names, list(statistics)
 
 
-def not_statistics() -> RefusedType:
+def refuse_statistics() -> RefusedType:
     return RefusedType(
         "statistics",
         Reason.WRONG_TYPE,
@@ -259,7 +259,7 @@ def not_statistics() -> RefusedType:
     )
 
 
-def without_groups(by: Any) -> RefusedValue:
+def refuse_without_groups(by: Any) -> RefusedValue:
     """The refusal of groups that nobody listed."""
     if isinstance(by, Period):
         return RefusedValue(
@@ -283,7 +283,7 @@ def without_groups(by: Any) -> RefusedValue:
     )
 
 
-WHY_GROUPS = str(without_groups(None))
+WHY_GROUPS = str(refuse_without_groups(None))
 
 
 def _has_ranges(by: Any) -> bool:
