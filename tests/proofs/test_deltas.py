@@ -1,5 +1,5 @@
-"""Gaussian noise for an epsilon and a delta is what Coq defines: which parts get it by the discrete Gaussian's own delta,
-from where on that delta counts, and which groups are found with it."""
+"""Gaussian noise for an epsilon and a delta is what Coq defines: which parts get it by the discrete Gaussian's own
+delta, from where on that delta counts, and which groups are found with it."""
 
 import math
 import random
@@ -42,7 +42,8 @@ def test_an_epsilon_and_a_delta_are_divided_as_is_proved():
         own = {(n.l1, e, d, gaussian_sigma2(n.l1, e, d)) for n, e, d in moved if n.entries == 1}
         rhos = {(e, d, zcdp_rho(e, d)) for n, e, d in moved if n.entries > 1}
         given = [
-            f"{words(w)}:{say(task)}" if w.denominator > 1 else f"{w}:{say(task)}" for w, task in zip(weights, tasks)
+            f"{words(w)}:{say(task)}" if w.denominator > 1 else f"{w}:{say(task)}"
+            for w, task in zip(weights, tasks, strict=True)
         ]
         (answer,) = ask([words("divide_delta", epsilon, delta, listed(own), listed(rhos), *given)])
         assert " ".join(";".join(map(show, noises)) for _, noises in divided) == answer, (epsilon, delta, tasks)

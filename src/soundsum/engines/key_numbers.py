@@ -1,8 +1,7 @@
 """The keys of groups that nobody listed, numbered as rows come.
 
-Each key becomes an integer or a text (tuples the numbers of their parts), and equal ones get one number. Numbers
-follow the order in which keys come, so they go no further than the engine; lots are drawn from the keys
-themselves.
+Each key becomes an integer or a text (tuples the numbers of their parts), and equal ones get one number. Numbers follow
+the order in which keys come, so they go no further than the engine; lots are drawn from the keys themselves.
 """
 
 from __future__ import annotations

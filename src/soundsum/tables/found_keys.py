@@ -23,7 +23,7 @@ from soundsum.tables.periods import EARLIEST, LATEST, SPELLED, Period
 from soundsum.tables.timestamps import DAY, EPOCH
 
 KeyParts: TypeAlias = NDArray[Any] | list[Any]
-"""A column's keys as they are put in order: numbers, or bytes; of one without a type each after the letter of its own."""
+"""A column's keys as they are put in order: numbers or bytes; of an untyped column, each after its type's letter."""
 
 
 class KeyColumn:
