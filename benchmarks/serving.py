@@ -7,6 +7,7 @@ has 300 rows in a Parquet file; the ledger lies in the folder for temporary file
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -15,7 +16,11 @@ from pathlib import Path
 from benchmarks.measure import Result, spread
 
 GROUP = "the owner's server"
-NAMES = {"overhead": "a release beyond itself", "rate": "small releases a second"}
+NAMES = {
+    "overhead": "a release beyond itself",
+    "rate": "small releases a second",
+    "processor": "processor time of a small release",
+}
 PAIRS, ROUNDS, SECONDS = 200, 5, 4.0
 ANALYSTS, SLOTS = 64, "32"
 
@@ -53,20 +58,44 @@ def overhead(tick: Callable[[float], None]) -> Result:
 
 
 def rate(tick: Callable[[float], None]) -> Result:
+    rates, _, fault = _under_load(tick)
+    return Result(
+        GROUP, NAMES["rate"], measured=spread(rates), unit=" / s", target=500, seconds=SECONDS, records=300,
+        threads=2, repetitions=ROUNDS, fault=fault,
+    )  # fmt: skip
+
+
+def processor(tick: Callable[[float], None]) -> Result:
+    """The milliseconds of processor time that the server takes for each; the machine's other work changes it little."""
+    _, used, fault = _under_load(tick)
+    return Result(
+        GROUP, NAMES["processor"], measured=spread(used), unit=" ms", at_most=True, seconds=SECONDS, records=300,
+        threads=2, repetitions=ROUNDS, fault=fault,
+    )  # fmt: skip
+
+
+def _under_load(tick: Callable[[float], None]) -> tuple[list[float], list[float], str | None]:
+    """Ask for several rounds; return the releases of a second in each, the server's time for one, and what is wrong."""
     from tests.server.running import COUNT, Server
 
     with tempfile.TemporaryDirectory() as folder, Server(Path(folder), "--no-pad", "--slots", SLOTS) as server:
         tokens = [server.add(f"analyst{place}", epsilon="100000") for place in range(ANALYSTS)]
         statuses: list[int] = []
-        found = [asyncio.run(_load(server.port, tokens, COUNT, SECONDS / 4, statuses))]
+        asyncio.run(_load(server.port, tokens, COUNT, SECONDS / 4, statuses))
+        rates, used = [], []
         for place in range(ROUNDS):
-            found.append(asyncio.run(_load(server.port, tokens, COUNT, SECONDS, statuses)))
+            asked, before = len(statuses), _time_of(server.process.pid)
+            rates.append(asyncio.run(_load(server.port, tokens, COUNT, SECONDS, statuses)))
+            used.append(1000 * (_time_of(server.process.pid) - before) / (len(statuses) - asked))
             tick((place + 1) / ROUNDS)
         others = [status for status in statuses if status != 200]
-    return Result(
-        GROUP, NAMES["rate"], measured=spread(found[1:]), unit=" / s", target=500, seconds=SECONDS, records=300,
-        threads=2, repetitions=ROUNDS, fault=f"{len(others)} answers were no releases" if others else None,
-    )  # fmt: skip
+    return rates, used, f"{len(others)} answers were no releases" if others else None
+
+
+def _time_of(process: int) -> float:
+    """The seconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def _load(port: int, tokens: list[str], request: object, seconds: float, statuses: list[int]) -> float:
@@ -85,4 +114,8 @@ async def _load(port: int, tokens: list[str], request: object, seconds: float, s
     return (len(statuses) - before) / (time.perf_counter() - begun)
 
 
-ROWS: dict[str, Callable[[Callable[[float], None]], Result]] = {NAMES["overhead"]: overhead, NAMES["rate"]: rate}
+ROWS: dict[str, Callable[[Callable[[float], None]], Result]] = {
+    NAMES["overhead"]: overhead,
+    NAMES["rate"]: rate,
+    NAMES["processor"]: processor,
+}
