@@ -73,6 +73,19 @@ def test_charges_made_together_stay_apart(tmp_path):
         }
 
 
+def test_a_second_server_on_a_ledger_is_refused_until_the_first_has_ended(tmp_path):
+    """Each would show what the other one hides until it is due."""
+    with Server(tmp_path, "--no-pad") as first:
+        second = Server(tmp_path, "--no-pad")
+        with pytest.raises(RuntimeError, match="another server has the ledger"):
+            second.start()
+        with first.client(first.add()) as client:
+            assert post(client).status_code == 200
+        first.kill()
+        with second, second.client(second.add()) as client:
+            assert post(client).status_code == 200
+
+
 def test_a_locked_ledger_is_one_sentence_and_goes_by(tmp_path):
     with Server(tmp_path, "--no-pad") as server, server.client(server.add()) as client:
         assert post(client).status_code == 200

@@ -222,6 +222,29 @@ def open_desk(owner_file: str, limits: Capacity, needs_pad: bool = True, memory:
     return Desk(served, Tokens(owner_file), limits)
 
 
+def hold_ledgers(desk: Desk) -> None:
+    """Refuse ledgers that another server has, as each hides only its own questions in progress.
+
+    The files that say so stay locked for as long as this process lives, however it ends.
+    """
+    import fcntl
+
+    for path in sorted({os.path.realpath(str(table.budget.path)) for table in desk.tables.values()}):
+        held, is_free = os.open(f"{path}.serving", os.O_CREAT | os.O_RDWR, 0o600), False
+        with suppress(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_free = True
+        if not is_free:
+            os.close(held)
+            raise RefusedValue(
+                "owner",
+                Reason.CONFLICT,
+                "another server has the ledger {path}, and each hides only its own questions in progress",
+                "end that one first",
+                path=path,
+            )
+
+
 def serve(
     owner_file: str,
     place: Place,
@@ -235,6 +258,7 @@ def serve(
     sys.setswitchinterval(0.001)  # a long request keeps others waiting for so much less
     lend_connections()
     desk = open_desk(owner_file, limits, needs_pad, memory)
+    hold_ledgers(desk)
     write_logs(owner_file)
     app = make_app(desk)
     add_pages(app, desk, place.is_encrypted)
