@@ -1,16 +1,18 @@
 """Measures the auditor on the zoo: how many unsound mechanisms it catches, and how many sound ones it accuses.
 
 `make audit-power` runs every mechanism at default limits, which takes up to a minute each, and writes the table of
-docs/auditor.md. It fails if a sound mechanism is accused or fewer than 38 unsound ones are caught.
+docs/auditor.md. It fails if a sound mechanism is accused or fewer than 38 unsound ones are caught. Outcomes are kept in
+build/power.json, so that ARGS="--only NAME" measures a few again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import soundsum as ss
@@ -19,6 +21,7 @@ from audits.zoo import animals
 PAGE = Path(__file__).parents[1] / "docs" / "auditor.md"
 BEGIN, END = "<!-- audit-power: begin -->", "<!-- audit-power: end -->"
 LEAST = 38
+RESULTS = Path("build/power.json")
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,7 @@ class Outcome:
     kind: str
     sound: bool
     verdict: str
-    rules: tuple[str, ...]
+    rules: Sequence[str]
     seconds: float
 
     @property
@@ -77,21 +80,26 @@ def write(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", help="mechanisms whose name contains this; the page is left alone")
+    parser.add_argument("--only", default="", help="mechanisms whose name contains this")
     parser.add_argument("--seconds", type=float, default=60.0, help="the limit for each mechanism")
     parser.add_argument("--jobs", type=int, default=1, help="audits at the same time")
     asked = parser.parse_args()
-    chosen = [(one.name, asked.seconds) for one in animals() if asked.only in one.name]
-    outcomes: list[Outcome] = []
+    every = list(animals())
+    chosen = [(one.name, asked.seconds) for one in every if asked.only in one.name]
+    measured = {o["name"]: Outcome(**o) for o in json.loads(RESULTS.read_text())} if RESULTS.exists() else {}
     with multiprocessing.get_context("spawn").Pool(asked.jobs, maxtasksperchild=1) as pool:
         for result in [pool.apply_async(judge, one) for one in chosen]:
-            o = result.get()
-            outcomes.append(o)
+            o = measured[result.get().name] = result.get()
             mark = "right" if o.right else "WRONG"
             print(f"{mark}  {o.name}: {o.verdict} {', '.join(o.rules)} ({o.seconds:.0f} s)", flush=True)
-    print(table(outcomes))
-    if asked.only:
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps([asdict(one) for one in measured.values()], indent=1) + "\n")
+    missing = [one.name for one in every if one.name not in measured]
+    if missing:
+        print(f"not measured yet, so the page is left alone: {', '.join(missing)}")
         return 0
+    outcomes = [measured[one.name] for one in every]
+    print(table(outcomes))
     write(table(outcomes))
     caught = sum(not o.sound and o.accused for o in outcomes)
     return int(caught < LEAST or any(o.sound and o.accused for o in outcomes))

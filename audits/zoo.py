@@ -36,9 +36,17 @@ def rng() -> np.random.Generator:
 
 
 def geometric(scale: float, runs: int) -> Any:
-    """Integer noise of probability proportional to exp(-|z|/scale)."""
-    p = -math.expm1(-1 / scale)
-    return rng().geometric(p, runs) - rng().geometric(p, runs)
+    """Integer noise of probability proportional to exp(-|z|/scale).
+
+    NumPy's geometric rounds to doubles and ends at 2^63, so large noise is drawn bit by bit.
+    """
+    if scale < 2**50:
+        p = -math.expm1(-1 / scale)
+        return rng().geometric(p, runs) - rng().geometric(p, runs)
+    weights = [2**i for i in range(math.ceil(math.log2(scale)) + 6)]
+    bits = [rng().random((2, runs)) < 1 / (1 + math.exp(weight / scale)) for weight in weights]
+    first, second = sum(weight * bit.astype(object) for weight, bit in zip(weights, bits, strict=True))
+    return first - second
 
 
 def exact(data: Any, lower: Any, upper: Any) -> int:
