@@ -11,6 +11,7 @@ import sqlite3
 import stat
 from collections.abc import Callable
 from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,7 +36,7 @@ def transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IM
     failure: Exception | None = None
     before = _require_one_name(path)
     try:
-        link = sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
+        link = sqlite3.connect(_find_address(path), uri=True, timeout=PATIENCE, isolation_level=None)
         with closing(link) as db:  # closing rolls back what is not committed
             db.execute("PRAGMA synchronous = EXTRA")
             db.execute(f"BEGIN {kind}")
@@ -56,6 +57,11 @@ def transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IM
     if _require_one_name(path) != before:
         raise refuse_replaced(path, "it was replaced just now; nothing was released")
     return done
+
+
+@lru_cache
+def _find_address(path: Path) -> str:
+    return f"{path.as_uri()}?mode=rw"
 
 
 def _require_one_name(path: Path) -> tuple[int, int] | None:

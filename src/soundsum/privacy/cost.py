@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from soundsum.numbers import formatting
@@ -117,6 +118,16 @@ def parse_positive(name: str, value: Any) -> Fraction:
 
 
 def _parse_finite(name: str, value: Any) -> Fraction:
+    is_short = type(value) is str and len(value) < 64
+    return _parse_again(name, value) if is_short else _parse(name, value)
+
+
+@lru_cache(maxsize=1024)  # a ledger's lines repeat a few texts
+def _parse_again(name: str, value: str) -> Fraction:
+    return _parse(name, value)
+
+
+def _parse(name: str, value: Any) -> Fraction:
     x = value if type(value) is Fraction else decimal(value, name)
     if type(x) is Fraction and abs(x.numerator) <= LARGEST * x.denominator:
         return x
