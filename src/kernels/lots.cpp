@@ -1,5 +1,6 @@
 #include "lots.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -94,6 +95,53 @@ std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names) 
     const std::uint64_t lot = start_of_sha256(id);
     id.resize(size);
     return lot;
+}
+
+void draw_lots(Spelled& id, const std::uint64_t* groups, std::size_t size, const KeyNames* names, std::uint64_t* lots) {
+    // Numbers, and keys that are numbers, are spelled in at most 24 bytes; with a short id they fit a block, with a one, zeros
+    // and the number of bits behind them.
+    constexpr std::size_t longest = 24, most = sizeof(PaddedBlock) - 9;
+    const KeyNames::Column* column = names ? &names->columns.front() : nullptr;
+    if (id.size() + 1 + longest > most || (names && (names->tuples || !column->integers))) {
+        for (std::size_t i = 0; i < size; ++i) lots[i] = draw_lot(id, groups[i], names);
+        return;
+    }
+    PaddedBlock begun{};
+    std::copy(id.begin(), id.end(), begun.begin());
+    begun[id.size()] = '/';
+    const auto pad = [&](std::uint64_t group, PaddedBlock& block) {
+        std::uint64_t key = group;
+        bool is_negative = false;
+        if (column) {
+            key = static_cast<std::uint64_t>(column->integers->at(static_cast<std::uint32_t>(group)));
+            is_negative = column->kind != KeyNames::Kind::naturals && static_cast<std::int64_t>(key) < 0;
+            if (is_negative) key = -key;
+        }
+        std::array<std::uint8_t, 20> digits;
+        std::size_t first = digits.size();
+        do digits[--first] = static_cast<std::uint8_t>('0' + key % 10);
+        while (key /= 10);
+        block = begun;
+        std::size_t at = id.size() + 1;
+        if (column) {
+            const std::size_t length = digits.size() - first + is_negative;
+            block[at++] = column->letter;
+            if (length >= 10) block[at++] = static_cast<std::uint8_t>('0' + length / 10);
+            block[at++] = static_cast<std::uint8_t>('0' + length % 10);
+            block[at++] = ':';
+            if (is_negative) block[at++] = '-';
+        }
+        at = static_cast<std::size_t>(std::copy(digits.begin() + static_cast<std::ptrdiff_t>(first), digits.end(), block.begin() + static_cast<std::ptrdiff_t>(at)) - block.begin());
+        block[at] = 0x80;
+        block[62] = static_cast<std::uint8_t>(8 * at >> 8), block[63] = static_cast<std::uint8_t>(8 * at);
+    };
+    std::array<PaddedBlock, 2> padded;
+    for (std::size_t i = 0; i < size; i += 2) {
+        pad(groups[i], padded[0]), pad(groups[std::min(i + 1, size - 1)], padded[1]);
+        const auto drawn = starts_of_sha256(padded);
+        lots[i] = drawn[0];
+        if (i + 1 < size) lots[i + 1] = drawn[1];
+    }
 }
 
 std::uint64_t draw_shard(Spelled& id) { return start_of_sha256(id); }

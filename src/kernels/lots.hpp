@@ -52,6 +52,9 @@ struct KeyNames {
 // The first eight bytes of SHA-256; the spelled id is changed meanwhile. Of groups that have a name, by that and no number.
 std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names = nullptr);
 
+// The lots of several groups of a person, the same.
+void draw_lots(Spelled& id, const std::uint64_t* groups, std::size_t size, const KeyNames* names, std::uint64_t* lots);
+
 // The first eight bytes of SHA-256 of a spelled id, which divides persons into shards.
 std::uint64_t draw_shard(Spelled& id);
 

@@ -258,6 +258,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         std::vector<std::uint32_t> of, starts;  // each pair's person by number, and where the pairs of each person begin
         std::vector<const P*> sorted;
         std::vector<Drawn> drawn;
+        std::vector<std::uint64_t> groups, lots;  // of one person
         Spelled id;
     };
 
@@ -352,11 +353,14 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         std::vector<Drawn>& own = scratch.drawn;
         for (std::size_t n = 0, i = 0; i < sorted.size(); ++n) {
             const std::size_t end = scratch.starts[n];  // which is where it begins, moved on by all of them
-            own.clear(), ids.spell(sorted[i]->person(), scratch.id);
-            for (; i < end; ++i) {
-                if (names && i + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[i + ahead]->group()));
-                own.push_back({draw_lot(scratch.id, sorted[i]->group(), names), sorted[i]});
+            own.clear(), scratch.groups.clear(), ids.spell(sorted[i]->person(), scratch.id);
+            scratch.lots.resize(end - i);
+            for (std::size_t k = i; k < end; ++k) {
+                if (names && k + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[k + ahead]->group()));
+                scratch.groups.push_back(sorted[k]->group());
             }
+            draw_lots(scratch.id, scratch.groups.data(), end - i, names, scratch.lots.data());
+            for (const std::uint64_t lot : scratch.lots) own.push_back({lot, sorted[i++]});
             const std::size_t kept = std::min<std::uint64_t>(most, own.size());
             std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
             for (std::size_t k = 0; k < kept; ++k) use(*own[k].pair);

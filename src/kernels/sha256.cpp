@@ -90,6 +90,42 @@ __attribute__((target("sha,sse4.1,ssse3"))) void mix_by_instructions(State& stat
     _mm_storeu_si128(reinterpret_cast<__m128i*>(state.data() + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
+// Two messages at once: an instruction takes several cycles to its result, and begins every one or two.
+__attribute__((target("sha,sse4.1,ssse3"))) void mix_two_by_instructions(State& one, State& other, const std::uint8_t* left, const std::uint8_t* right) {
+    const __m128i swap = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    const auto load = [](const void* from) __attribute__((target("sha,sse4.1,ssse3"))) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
+    State* const states[2] = {&one, &other};
+    const std::uint8_t* const bytes[2] = {left, right};
+    __m128i abef[2], cdgh[2], abef_before[2], cdgh_before[2], w[2][4];
+#pragma GCC unroll 2
+    for (std::size_t m = 0; m < 2; ++m) {
+        const __m128i cdab = _mm_shuffle_epi32(load(states[m]->data()), 0xb1), efgh = _mm_shuffle_epi32(load(states[m]->data() + 4), 0x1b);
+        abef_before[m] = abef[m] = _mm_alignr_epi8(cdab, efgh, 8), cdgh_before[m] = cdgh[m] = _mm_blend_epi16(efgh, cdab, 0xf0);
+        for (std::size_t i = 0; i < 4; ++i) w[m][i] = _mm_shuffle_epi8(load(bytes[m] + 16 * i), swap);
+    }
+#pragma GCC unroll 16
+    for (std::size_t i = 0; i < 16; ++i) {
+#pragma GCC unroll 2
+        for (std::size_t m = 0; m < 2; ++m) {
+            const __m128i now = w[m][i % 4], last = w[m][(i + 3) % 4];
+            const __m128i added = _mm_add_epi32(now, load(rounds.data() + 4 * i));
+            cdgh[m] = _mm_sha256rnds2_epu32(cdgh[m], abef[m], added);
+            abef[m] = _mm_sha256rnds2_epu32(abef[m], cdgh[m], _mm_shuffle_epi32(added, 0x0e));
+            if (i < 12) {
+                const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(now, w[m][(i + 1) % 4]), _mm_alignr_epi8(last, w[m][(i + 2) % 4], 4));
+                w[m][i % 4] = _mm_sha256msg2_epu32(sum, last);
+            }
+        }
+    }
+#pragma GCC unroll 2
+    for (std::size_t m = 0; m < 2; ++m) {
+        abef[m] = _mm_add_epi32(abef[m], abef_before[m]), cdgh[m] = _mm_add_epi32(cdgh[m], cdgh_before[m]);
+        const __m128i feba = _mm_shuffle_epi32(abef[m], 0x1b), dchg = _mm_shuffle_epi32(cdgh[m], 0xb1);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(states[m]->data()), _mm_blend_epi16(feba, dchg, 0xf0));
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(states[m]->data() + 4), _mm_alignr_epi8(dchg, feba, 8));
+    }
+}
+
 #elif defined(SOUNDSUM_ARM_SHA)
 
 #if defined(__ARM_FEATURE_SHA2)
@@ -127,6 +163,16 @@ void mix_by_instructions(State& state, const std::uint8_t* bytes, std::size_t bl
 
 const auto mix = has_instructions() ? mix_by_instructions : mix_plainly;
 
+#if !defined(__x86_64__) || defined(SOUNDSUM_PORTABLE)
+void mix_two_by_instructions(State& one, State& other, const std::uint8_t* left, const std::uint8_t* right) {
+    mix_by_instructions(one, left, 1), mix_by_instructions(other, right, 1);
+}
+#endif
+void mix_two_plainly(State& one, State& other, const std::uint8_t* left, const std::uint8_t* right) {
+    mix_plainly(one, left, 1), mix_plainly(other, right, 1);
+}
+const auto mix_two = has_instructions() ? mix_two_by_instructions : mix_two_plainly;
+
 }  // namespace
 
 // A one, zeros, and the number of bits in eight bytes, to the end of a block.
@@ -138,6 +184,12 @@ std::uint64_t start_of_sha256(std::vector<std::uint8_t>& message, bool plain) {
     State state = beginning;
     (plain ? mix_plainly : mix)(state, message.data(), message.size() / block);
     return std::uint64_t{state[0]} << 32 | state[1];
+}
+
+std::array<std::uint64_t, 2> starts_of_sha256(const std::array<PaddedBlock, 2>& padded) {
+    State one = beginning, other = beginning;
+    mix_two(one, other, padded[0].data(), padded[1].data());
+    return {std::uint64_t{one[0]} << 32 | one[1], std::uint64_t{other[0]} << 32 | other[1]};
 }
 
 }  // namespace soundsum

@@ -2,6 +2,7 @@
 // plain code elsewhere: the same bits either way (tests/kernels/test_lots.py).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -9,5 +10,9 @@ namespace soundsum {
 
 // The message is padded in place. Plain code, where asked for, is for tests.
 std::uint64_t start_of_sha256(std::vector<std::uint8_t>& message, bool plain = false);
+
+// The same of two messages that are padded to one block each.
+using PaddedBlock = std::array<std::uint8_t, 64>;
+std::array<std::uint64_t, 2> starts_of_sha256(const std::array<PaddedBlock, 2>& padded);
 
 }  // namespace soundsum

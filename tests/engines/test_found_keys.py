@@ -63,6 +63,22 @@ def test_memory_counts_keys_as_they_are_defined(by, max_groups, person):
     assert expected
 
 
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64(), pa.int8()], ids=str)
+def test_lots_of_integers_are_drawn_of_all_their_digits(kind):
+    """Beside ids of every length around those with which a lot fits one block of SHA-256."""
+    ends = np.iinfo(kind.to_pandas_dtype())
+    keys = {end + step for end in (int(ends.min), 0, int(ends.max)) for step in range(-2, 3)}
+    keys |= {sign * 10**digits + step for digits in range(20) for sign in (1, -1) for step in (-1, 0)}
+    keys = sorted(key for key in keys if ends.min <= key <= ends.max)
+    ids = [person * size for person in "abc" for size in [*range(1, 40), 54, 55, 64, 119]]
+    rows = [(person, key) for person in ids for key in keys[len(person) % 3 :]]  # an odd and an even number of lots
+    own, groups = zip(*rows, strict=True)
+    table = pa.table({"id": pa.array(own), "key": pa.array(groups, kind)})
+    for g in (1, 2, 7):
+        expected = count_by_definition(own, [(key,) for key in groups], g)
+        assert {(key,): n for key, n in search(table, "key", "id", g).items()} == expected
+
+
 @pytest.mark.parametrize("question", SEARCHES)
 @pytest.mark.parametrize("table", TABLES)
 def test_every_engine_counts_what_memory_counts(question, table, tmp_path):

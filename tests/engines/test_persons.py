@@ -275,7 +275,7 @@ def test_two_groups_have_the_same_chance_whichever_others_there_are(two):
 
 def test_lots_are_the_start_of_sha256_of_the_id_and_the_group():
     """Ids of every length around a block of 64 bytes."""
-    for size in [*range(40, 75), 119, 120, 127, 128, 1000]:
+    for size in [*range(1, 75), 119, 120, 127, 128, 1000]:
         name = "x" * size
         table = {"id": pa.array([name] * 4), "group": pa.array([0, 1, 2, 3])}
         found = ss.count(table, 10**9, by="group", groups=[0, 1, 2, 3], privacy_unit="id")

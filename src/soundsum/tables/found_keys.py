@@ -119,7 +119,7 @@ def sort_keys(columns: Sequence[KeyParts]) -> NDArray[np.intp]:
     """The places of keys in their order, from the keys of each column."""
     arrays = [column for column in columns if isinstance(column, np.ndarray)]
     if len(arrays) == len(columns):
-        return np.lexsort(arrays[::-1])
+        return np.argsort(arrays[0]) if len(arrays) == 1 else np.lexsort(arrays[::-1])
     each = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
     keys: Sequence[Any] = each[0] if len(each) == 1 else list(zip(*each, strict=True))
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), np.intp)
