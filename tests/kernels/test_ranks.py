@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from soundsum import native
-from soundsum.kernels.ranked_rows import count_rows, find_cells
+from soundsum.kernels.grouped import count_rows, find_cells
 
 DOUBLES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 5e-324, 1.7976931348623157e308, np.inf, -np.inf])
 NEAR = {"doubles": np.float64, "integers": np.int64}

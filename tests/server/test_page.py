@@ -13,7 +13,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.budget.history import Asker
-from soundsum.server.sessions import MOST, Sessions
+from soundsum.server.tokens import MOST_SESSIONS, Sessions
 from tests.pages.browser import chromium
 
 from .running import FOUND, Server, say_nothing_private, wait_until
@@ -233,7 +233,7 @@ def test_behind_a_proxy_the_cookie_is_for_encrypted_connections_to_this_very_nam
 def test_many_sessions_of_one_token_end_its_own_and_no_other():
     sessions = Sessions()
     other, first = sessions.begin(2), sessions.begin(1)
-    last = [sessions.begin(1) for _ in range(MOST)][-1]
+    last = [sessions.begin(1) for _ in range(MOST_SESSIONS)][-1]
     assert sessions.find(first) is None
     assert sessions.find(last).number == 1
     assert sessions.find(other).number == 2

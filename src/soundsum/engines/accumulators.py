@@ -17,8 +17,8 @@ from soundsum.kernels import (
     sum_of_squares,
     wide_sum,
 )
+from soundsum.kernels.grouped import count_rows
 from soundsum.kernels.preparation import find_present, grid_integers
-from soundsum.kernels.ranked_rows import count_rows
 from soundsum.methods import Method
 from soundsum.methods.problem import Problem
 from soundsum.methods.steps import RecordSteps

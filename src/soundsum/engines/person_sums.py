@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from soundsum.engines.accumulators import Accumulator
 from soundsum.engines.ids import Ids, PersonWords
+from soundsum.kernels.grouped import count_ranks
 from soundsum.kernels.persons import MOST_ROWS, BoundedPart, Pairs, PairSums
 from soundsum.kernels.preparation import find_present
-from soundsum.kernels.ranked_rows import count_ranks
 from soundsum.methods.steps import RecordSteps
 from soundsum.privacy.units import Norms, Unit
 from soundsum.statistics import Task

@@ -15,7 +15,7 @@ from soundsum.engines.dialect import Dialect, Own
 from soundsum.engines.engine import Totals
 from soundsum.engines.person_sums import bound_part, count_cells
 from soundsum.engines.sum_query import FloatSteps, Integer, SumQuery, Term, first_places, float_steps, list_keys
-from soundsum.kernels.ranked_rows import MOST_RANKED
+from soundsum.kernels.grouped import MOST_RANKED
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST

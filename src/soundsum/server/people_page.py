@@ -28,8 +28,7 @@ from soundsum.server.endpoints import Desk, find_release, read_limited, refusing
 from soundsum.server.made_up import MADE_UP
 from soundsum.server.served import ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.server_pictures import draw_panel, draw_spending
-from soundsum.server.sessions import Session, Sessions
-from soundsum.server.tokens import Token
+from soundsum.server.tokens import Session, Sessions, Token
 from soundsum.server.wire import Reply, read_body, read_key, refusing, unanswered
 from soundsum.tables.read_guard import OPERATOR
 

@@ -1,7 +1,8 @@
 """Tokens of analysts and owners, in a file beside the owner's: 256 random bits each, of which only a hash is stored.
 
 A token names its row by number, so no secret is ever looked up: the hash of what was given is compared with the one
-that is stored, in constant time.
+that is stored, in constant time. People who use the page have a session in memory: a cookie, and a second secret that
+every form carries.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ import hmac
 import os
 import re
 import sqlite3
+import threading
+import time
 from base64 import urlsafe_b64encode
+from collections import OrderedDict
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -117,3 +121,53 @@ def _decode(secret: str) -> bytes:
 
 def _digest(secret: bytes) -> bytes:
     return hashlib.sha256(secret).digest()
+
+
+SESSION_LASTS = 12 * 60 * 60.0
+MOST_SESSIONS, MOST_SESSIONS_EACH = 10_000, 20
+"""The most sessions, and the most of one token."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A login: with which token, until when, and the secret that its forms must carry."""
+
+    number: int
+    csrf: str
+    ends: float
+
+    def has_form(self, given: str) -> bool:
+        """Whether a form is one that this server gave to this session."""
+        return hmac.compare_digest(self.csrf.encode(), given.encode())
+
+
+class Sessions:
+    """Sessions in memory, by the hash of their cookie; a restart ends them."""
+
+    def __init__(self) -> None:
+        self._sessions: OrderedDict[bytes, Session] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, number: int) -> str:
+        cookie = random_bytes(32).hex()
+        with self._lock:
+            own = [place for place, session in self._sessions.items() if session.number == number]
+            for place in own[: max(0, len(own) + 1 - MOST_SESSIONS_EACH)]:
+                del self._sessions[place]
+            self._sessions[_hash(cookie)] = Session(number, random_bytes(32).hex(), time.monotonic() + SESSION_LASTS)
+            while len(self._sessions) > MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+        return cookie
+
+    def find(self, cookie: str) -> Session | None:
+        with self._lock:
+            found = self._sessions.get(_hash(cookie))
+        return found if found is not None and time.monotonic() < found.ends else None
+
+    def end(self, cookie: str) -> None:
+        with self._lock:
+            self._sessions.pop(_hash(cookie), None)
+
+
+def _hash(cookie: str) -> bytes:
+    return hashlib.sha256(cookie.encode()).digest()

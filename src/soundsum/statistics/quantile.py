@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from soundsum.kernels.grouped import find_cells
 from soundsum.kernels.preparation import as_doubles_array
-from soundsum.kernels.ranked_rows import find_cells
 from soundsum.methods.problem import Problem, read_bound, require_ascending
 from soundsum.methods.ranks import Ladder, Ranks
 from soundsum.methods.steps import RecordSteps

@@ -105,8 +105,7 @@ def write_owner_file(
     Example: soundsum serve init owner.toml --data visits.parquet --name visits --privacy-unit patient --max-rows 12
     --max-groups 4
     """
-    from soundsum.server.owner_file import read_owner_file, require_plain_name
-    from soundsum.server.starting_file import write_start
+    from soundsum.server.owner_file import read_owner_file, require_plain_name, write_start
 
     path = Path(expand(owner))
     if os.path.lexists(path):
