@@ -11,7 +11,7 @@ from soundsum.attacks import FAMILIES
 from soundsum.cli.app import app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "attacks.md").read_text()
-COMMANDS = re.findall(r"`soundsum (attack (?:show|deliver) [^`]+)`", PAGE)
+COMMANDS = re.findall(r"(?:^|`)soundsum (attack (?:show|deliver) [^`\n]+?)(?:`|$)", PAGE, re.MULTILINE)
 
 
 def test_every_family_is_on_the_page_with_a_command():
