@@ -40,7 +40,7 @@ class Tried(TruncatedLaplace):
 
     values: tuple[int, ...] = ()
 
-    def draw(self, count):
+    def draw_integers(self, count):
         return list(self.values[:count])
 
 
