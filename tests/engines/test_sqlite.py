@@ -12,6 +12,7 @@ from soundsum.engines import open_engine
 from soundsum.engines.sqlite import ROWS
 from soundsum.refusals import Refusal
 from soundsum.tables.cells import LONGEST
+from tests.engines.counted import list_miscounts
 
 TYPES = {
     **{name: pa.float64() for name in ("f", "price", "deep")},
@@ -43,6 +44,11 @@ def test_the_integers_are_those_of_memory(connection):
     assert list_differences(lambda table: fill(connection, table), TYPES, tables, table="rows") == []
     heavy = {"heavy": HEAVY}
     assert list_differences(lambda table: fill(connection, table), TYPES, heavy, HEAVY_QUESTIONS, table="rows") == []
+
+
+def test_those_count_whom_coq_counts(connection):
+    """Of the tables of integers in which lots decide; the others have types that SQLite lacks."""
+    assert list_miscounts(lambda table: fill(connection, table), {}, table="rows") == []
 
 
 def test_most_questions_are_about_types_that_it_has(connection):

@@ -2,12 +2,11 @@
 
 Each engine gets the conformance tables, and random ones in which lots decide everything, in several orders and cut into
 several batches. What is left behind by one batch for the next would change the answer; the definition has no batches.
-PostgreSQL and Spark are compared with memory, on the same tables, in tests/engines/databases.
+Every other engine is compared with Coq's stored answers, in tests/engines.
 """
 
-import datetime
+import json
 import random
-from functools import cache
 from itertools import pairwise
 
 import duckdb
@@ -16,87 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-import soundsum as ss
-from soundsum.conformance import NOTHING, NULLS, QUESTIONS, answers, table_of
-from soundsum.releases.prepare import prepare
-from soundsum.releases.request import Request
-from soundsum.tables.cells import LONGEST
-from soundsum.tables.keys import cross_codes
-from tests.engines.model import integer_of, lot, person_of
+from soundsum.conformance import QUESTIONS, answers
+from tests.engines.counted import PERSONS, STATISTICS, STORED, TABLES, crowds
 
+from .counted import defined, definitions, numbers
 from .oracle import ask, words
 from .test_releases import KINDS, some_claims
-
-TABLES = {"awkward": table_of(700), "empty": NOTHING, "all null": NULLS}
-PERSONS = [
-    name
-    for name, (statistics, options) in QUESTIONS.items()
-    if "privacy_unit" in options and all(type(asked).__name__.lower() in KINDS for asked in statistics)
-]
-
-
-def defined(table, statistics, **options):
-    """The integers that Coq defines for a table, which is read as one batch."""
-    opened, prepared = prepare(table.combine_chunks(), Request(tuple(statistics), **options))
-    rows, lines = prepared.rows, []
-    columns = [task.statistic.column for task in prepared.tasks]
-    (batch,) = opened.schema.batches(*columns, *rows.columns) if table.num_rows else (None,)
-    people = [owner_of(x) for x in table[rows.privacy_unit].to_pylist()]
-    known = {person: str(i) for i, person in enumerate(dict.fromkeys(people))}
-    owners = ["none" if person is None else known[person] for person in people]
-    for task in prepared.tasks:
-        records = [] if batch is None else list(read_rows(batch, task, rows, owners))
-        unit, steps = task.claim.plan.unit, task.claim.record_steps
-        low, high = (1, 1) if steps is None else (steps.low, steps.high)
-        missing = 0 if task.statistic.takes != "numbers" else integer_of(float("nan"), steps)
-        asked = words(
-            task.claim.kind.name, unit.entries, task.missing == "drop", missing, unit.max_groups, unit.max_rows
-        )
-        lots = lots_of(known, unit.entries) if unit.entries > 1 else "none"
-        lines.append(words("persons", asked, low, high, lots, *records))
-    return [[numbers(part) for part in answer.split(";")] for answer in ask(lines)]
-
-
-def owner_of(x):
-    """Whom an id stands for; a text beyond the longest identifies nobody."""
-    return None if isinstance(x, str) and len(x.encode()) > LONGEST else person_of(x)
-
-
-def read_rows(batch, task, rows, owners):
-    """A table's rows as the definition has them: whose each is, the group's number, the filter, the integer."""
-    groups, statistic, codes, by = task.claim.plan.unit.entries, task.statistic, None, rows.by
-    if rows.groups is not None:
-        codes = rows.groups.codes([batch.keys(one) for one in by] if isinstance(by, list) else batch.keys(by))
-    if statistic.cells is not None:
-        cell = statistic.cells.codes(batch, statistic.column, task.claim.unit_value)
-        codes = cross_codes(codes, cell, len(statistic.cells.names), rows.group_count or 0)
-    codes = [0] * batch.rows if codes is None else codes.tolist()
-    passes = [True] * batch.rows if rows.where is None else rows.where.passes(batch).tolist()
-    values = [0] * batch.rows
-    if statistic.takes == "numbers":
-        values = list(batch.numbers(statistic.column))
-    elif statistic.takes == "present rows" and task.missing == "drop":
-        values = list(batch.presence(statistic.column))
-    for owner, code, is_in, x in zip(owners, codes, passes, values, strict=True):
-        integer = "none" if x != x else 0 if statistic.takes != "numbers" else integer_of(x, task.claim.record_steps)
-        yield f"{owner}:{min(code, groups)}:{int(is_in)}:{integer}"
-
-
-@cache
-def drawn(person, group):
-    if isinstance(person, datetime.datetime):  # spelled as microseconds
-        start = datetime.datetime(1970, 1, 1, tzinfo=person.tzinfo)
-        person = (person - start) // datetime.timedelta(microseconds=1)
-    return int.from_bytes(lot(person, group)[:8])
-
-
-def lots_of(known, groups):
-    found = [f"{i}:{group}:{drawn(p, group)}" for p, i in known.items() if p is not None for group in range(groups)]
-    return ",".join(found) or "none"
-
-
-def numbers(text):
-    return [int(x) for x in text.split(",")]
 
 
 def shuffled(table, rng):
@@ -125,35 +49,18 @@ def test_engines_count_whom_coq_counts(name, question):
     assert answers(pl.from_arrow(mixed).lazy(), statistics, **options)[0] == expected
 
 
-STATISTICS = [ss.Sum("x", -4, 9), ss.Count("x"), ss.Mean("x", -2, 6), ss.Variance("x", 0, 5)]
-
-
 @pytest.mark.parametrize("missing", ["zero", "drop"])
 def test_random_tables_in_which_lots_decide(missing):
-    """Few persons with equally many rows in several groups, some rows without an id, a value, or a group."""
-    rng = np.random.default_rng(len(missing))
-    for _ in range(60):
-        n = int(rng.integers(0, 25))
-        columns = {
-            "id": [None if rng.random() < 0.1 else int(rng.integers(0, 4)) for _ in range(n)],
-            "group": [int(rng.integers(0, 5)) for _ in range(n)],
-            "x": [None if rng.random() < 0.2 else int(rng.integers(-9, 12)) for _ in range(n)],
-        }
-        table = pa.table({name: pa.array(column, pa.int64()) for name, column in columns.items()})
-        options = {
-            "privacy_unit": "id",
-            "max_rows": int(rng.integers(1, 4)),
-            "missing": missing,
-            "by": "group",
-            "groups": [3, 0, 2, 1],
-            "max_groups": int(rng.integers(1, 4)),
-        }
-        if rng.random() < 0.3:
-            options["where"] = [("x", ">", -3)]
+    rng = np.random.default_rng(1)
+    for table, options in crowds(missing, 60):
         expected = defined(table, STATISTICS, **options)
-        mixed = shuffled(table, rng)
         assert answers(table, STATISTICS, **options)[0] == expected
-        assert answers(mixed, STATISTICS, **options)[0] == expected
+        assert answers(shuffled(table, rng), STATISTICS, **options)[0] == expected
+
+
+def test_the_stored_answers_are_those_of_coq():
+    """With which PostgreSQL, Spark, SQLite and Dask are compared, where there is no Coq."""
+    assert definitions() == json.loads(STORED.read_text())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,6 +17,7 @@ import soundsum as ss
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, QUESTIONS, answers, list_differences, table_of
 from soundsum.engines.dask import read_as_declared
 from soundsum.refusals import Reason, Refusal
+from tests.engines.counted import list_miscounts
 from tests.refusing import refused
 from tests.test_documents import blocks
 
@@ -40,6 +41,11 @@ def test_the_integers_are_those_of_memory():
     with dask.config.set(scheduler="sync"):
         assert list_differences(frame, tables={"awkward": table_of(700), "empty": NOTHING}) == []
         assert list_differences(frame, tables={"heavy": HEAVY}, questions=HEAVY_QUESTIONS) == []
+
+
+def test_those_count_whom_coq_counts():
+    with dask.config.set(scheduler="sync"):
+        assert list_miscounts(frame) == []
 
 
 @pytest.mark.parametrize("question", ["sums of doubles, size public", "by years and words", "persons and groups"])

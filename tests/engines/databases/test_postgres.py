@@ -6,6 +6,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, SEARCHES, answers, search, table_of
+from tests.engines.counted import list_miscounts
 from tests.engines.databases.servers import load_into_postgres
 from tests.engines.searches import SUMS_FOUND, add_one_more, sum_found
 
@@ -33,6 +34,14 @@ def find(postgres):
 def test_the_integers_are_those_of_memory(find, table, question):
     statistics, options = QUESTIONS[question]
     assert answers(find(table), statistics, table=table, **options) == answers(TABLES[table], statistics, **options)
+
+
+def test_those_count_whom_coq_counts(postgres):
+    def load(table):
+        load_into_postgres(postgres.address(), "counted", table)
+        return postgres.address()
+
+    assert list_miscounts(load, table="counted") == []
 
 
 @pytest.mark.parametrize("question", SEARCHES)

@@ -1,5 +1,6 @@
 """Spark, a real one with two workers' threads: the very integers that memory gives, in ANSI mode and without."""
 
+import itertools
 import json
 import os
 import shlex
@@ -14,6 +15,7 @@ import pytest
 import soundsum as ss
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, SEARCHES, answers, search, table_of
 from soundsum.refusals import Reason
+from tests.engines.counted import list_miscounts
 from tests.engines.databases.servers import find_java
 from tests.engines.folders import NO_NOISE, ODD_VALUES, assert_odd_values_are_read, write_folders
 from tests.engines.searches import SUMS_FOUND, add_one_more, sum_found
@@ -46,6 +48,17 @@ def mode(request, spark):
 def test_the_integers_are_those_of_memory(frames, question):
     statistics, options = QUESTIONS[question]
     assert answers(frames["awkward"], statistics, **options) == answers(TABLES["awkward"], statistics, **options)
+
+
+def test_those_count_whom_coq_counts(spark, tmp_path):
+    number = itertools.count()
+
+    def load(table):
+        file = tmp_path / f"{next(number)}.parquet"
+        pyarrow.parquet.write_table(table, file)
+        return spark.read.parquet(str(file))
+
+    assert list_miscounts(load) == []
 
 
 @pytest.mark.parametrize("question", SEARCHES)
