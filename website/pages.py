@@ -6,6 +6,7 @@ file's page. Sphinx warns about a link to a file without a page, and a warning i
 
 from __future__ import annotations
 
+import base64
 import posixpath
 import re
 from pathlib import Path
@@ -30,6 +31,9 @@ ELSEWHERE = {
 
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".v": "coq", ".txt": "text", ".csv": "text"}
 """A link to a file with one of these endings leads to a page that shows the file."""
+
+PICTURE = re.compile(r'<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]+)" src="([^"]+)">\s*</picture>')
+"""A picture for dark and for light pages."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s#]+)(#[^)\s]*)?\)")
 
@@ -59,7 +63,18 @@ def originals() -> dict[str, str]:
 
 def read(path: str) -> str:
     text = (ROOT / path).read_text()
-    return notebooks.markdown(text) if path.endswith(".ipynb") else text
+    if path.endswith(".ipynb"):
+        return notebooks.markdown(text)
+    return PICTURE.sub(lambda match: show_picture((ROOT / path).parent, *match.groups()), text)
+
+
+def show_picture(folder: Path, dark: str, said: str, light: str) -> str:
+    """Put the pictures into the page. The site's own switch shows one of them, whatever the system prefers."""
+    shown = []
+    for theme, name in (("light", light), ("dark", dark)):
+        data = base64.b64encode((folder / name).read_bytes()).decode()
+        shown.append(f'<img class="only-{theme}" alt="{said}" src="data:image/svg+xml;base64,{data}">')
+    return "\n".join(shown)
 
 
 def page_of(origin: str) -> str:

@@ -9,11 +9,12 @@ from functools import partial
 
 import pytest
 import typer
-from website import pages, reference
+from website import pages, reference, way_picture
 from website.pages import ROOT
 
 import soundsum
 from soundsum.cli.app import app
+from tests.engines.counted import STORED
 
 pytestmark = pytest.mark.xdist_group("site")  # which is built once
 
@@ -54,6 +55,23 @@ def test_no_line_of_code_is_cut(tab, site, width, cut):
         if tab.evaluate(beyond):
             found[name] = tab.evaluate(beyond)
     assert found == {}
+
+
+@pytest.mark.parametrize("theme", way_picture.COLOURS)
+def test_the_way_of_a_number_is_as_drawn(tab, site, theme):
+    """And the page shows it in its own theme, large enough to read on a phone."""
+    assert (ROOT / "docs" / "pictures" / f"way-{theme}.svg").read_text() == way_picture.draw(theme)
+    tab.look(390, theme)
+    tab.open(site / "verification.html")
+    shown = "[...document.querySelectorAll('article img')].filter(e => e.offsetWidth)"
+    ((name, width),) = tab.evaluate(f"{shown}.map(e => [e.className, e.offsetWidth])")
+    assert name == f"only-{theme}"
+    assert width * way_picture.SIZE / way_picture.WIDTH >= 9
+
+
+def test_the_way_of_a_number_tells_how_many_answers_are_stored():
+    said = {count for rows in way_picture.WAY.values() for _, count, _ in rows}
+    assert f"{len(json.loads(STORED.read_text()))} answers each" in said
 
 
 def test_what_the_browser_sees_would_be_noticed(tab, site, tmp_path):
