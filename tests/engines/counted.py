@@ -30,14 +30,14 @@ Case = tuple[str, pa.Table, tuple[Any, ...], dict[str, Any]]
 
 
 def crowds(missing: str, number: int) -> Iterator[tuple[pa.Table, dict[str, Any]]]:
-    """Few persons with equally many rows in several groups, some rows without an id, a value, or a group."""
+    """Few persons with many rows, equally many in several groups; some rows without an id, a value, or a group."""
     rng = np.random.default_rng(len(missing))
     for _ in range(number):
-        n = int(rng.integers(0, 25))
+        n, centre = int(rng.integers(0, 40)), int(rng.integers(-8, 9))  # around which totals reach their bounds
         columns = {
-            "id": [None if rng.random() < 0.1 else int(rng.integers(0, 4)) for _ in range(n)],
+            "id": [None if rng.random() < 0.1 else int(rng.integers(0, 3)) for _ in range(n)],
             "group": [int(rng.integers(0, 5)) for _ in range(n)],
-            "x": [None if rng.random() < 0.2 else int(rng.integers(-9, 12)) for _ in range(n)],
+            "x": [None if rng.random() < 0.2 else centre + int(rng.integers(-6, 7)) for _ in range(n)],
         }
         options = {
             "privacy_unit": "id",
