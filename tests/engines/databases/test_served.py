@@ -52,6 +52,8 @@ def serve(tmp_path, monkeypatch):
 
 @pytest.fixture
 def in_postgres(postgres):
+    with psycopg.connect(postgres.address()) as connection:
+        connection.execute("DROP VIEW IF EXISTS slow")  # of another test, on the same table
     load_into_postgres(postgres.address(), "visits", VISITS)
     return f'data = "{postgres.address()}"\ntable = "visits"'
 
