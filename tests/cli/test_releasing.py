@@ -39,10 +39,10 @@ def test_sums_by_group(soundsum):
     done = soundsum(*SUM, "--by", "dept", "--groups", "a,b,nobody")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["dept", "a", "b", "nobody", "the", "epsilon=1"]
-    assert lines[-2] == "the interval is for the sum of values clamped to [0, 6]"
-    assert "one record (in one of 3 groups)" in lines[-1]
-    assert "sensitivity 6" in lines[-1]
+    assert [line.split()[0] for line in lines] == ["dept", "a", "b", "nobody", "the", "epsilon=1", "--dtype"]
+    assert lines[-3] == "the interval is for the sum of values clamped to [0, 6]"
+    assert "one record (in one of 3 groups)" in lines[-2]
+    assert "sensitivity 6" in lines[-2]
 
 
 def test_a_table_as_csv(soundsum):

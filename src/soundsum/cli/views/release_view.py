@@ -87,5 +87,6 @@ def _show_one(outcome: Release | Releases, name: str | None = None) -> None:
         console.print(f"[dim]{SAYS_NOTHING}[/dim]", highlight=False)
     facts = f"{first.guarantee} for {first.plan.unit.protected}; {first.plan.method}, sensitivity {first.sensitivity}"
     where = "" if first.origin.where is None else f"where {escape(printed(first.origin.where))}; "
-    declare = "" if first.origin.is_declared else "; --dtype declares the column's type"
-    console.print(f"[dim]{facts}; {where}{first.counted}{declare}[/dim]", highlight=False)
+    console.print(f"[dim]{facts}; {where}{first.counted}[/dim]", highlight=False)
+    if not first.origin.is_declared:
+        console.print("[dim]--dtype declares the type of the column[/dim]", highlight=False)
