@@ -5,7 +5,7 @@
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.
 From Soundsum Require Import Relations Permutations Sums Conditions Claims Programs Coins Private Composition Shares Released.
-From Soundsum Require Import Renyi GaussianReleases.
+From Soundsum Require Import Renyi GaussianReleases Deltas.
 From Soundsum Require Privacy Modular Bounds Split Saturating.
 Import ListNotations.
 Open Scope R_scope.
@@ -13,21 +13,32 @@ Open Scope R_scope.
 (** * One number *)
 Definition one_number (n : Z) : norms := Norms n (n * n) 1.
 
-(** Laplace noise, or Gaussian noise with an alpha of the analysis (any will do) and a delta. *)
-Inductive promise := Pure (epsilon : Q) | Concentrated (rho : Q) (alpha epsilon delta : R).
+(** Laplace noise; Gaussian noise with an alpha of the analysis (any will do) and a delta; or Gaussian noise whose sigma^2, by
+    how far the number moves, is enough by the discrete Gaussian's own delta. *)
+Inductive promise :=
+  Pure (epsilon : Q) | Concentrated (rho : Q) (alpha epsilon delta : R) | Within (own : Z -> Q) (epsilon delta : Q).
 
 Definition noise_for (p : promise) (n : Z) : noise :=
-  match p with Pure epsilon => laplace_for epsilon (one_number n) | Concentrated rho _ _ _ => gaussian_for rho (one_number n) end.
+  match p with
+  | Pure epsilon => laplace_for epsilon (one_number n)
+  | Concentrated rho _ _ _ => gaussian_for rho (one_number n)
+  | Within own epsilon delta => gaussian_within (fun n _ _ => own n) (fun _ _ => 0%Q) epsilon delta 1 (one_number n)
+  end.
 
 Definition is_kept (p : promise) : Prop :=
   match p with
   | Pure epsilon => (0 < epsilon)%Q
   | Concentrated rho alpha epsilon delta =>
       (0 < rho)%Q /\ 1 < alpha /\ 0 < delta /\ alpha * Q2R rho - epsilon <= log_term alpha delta
+  | Within own epsilon delta =>
+      (0 <= epsilon)%Q /\ (0 <= delta)%Q
+      /\ forall n, (0 < n)%Z -> (0 < Qnum (own n))%Z /\ exists e, (0 <= e <= epsilon)%Q /\ gaussian_delta (own n) n e <= Q2R delta
   end.
 
-Definition epsilon_of (p : promise) : R := match p with Pure epsilon => Q2R epsilon | Concentrated _ _ epsilon _ => epsilon end.
-Definition delta_of (p : promise) : R := match p with Pure _ => 0 | Concentrated _ _ _ delta => delta end.
+Definition epsilon_of (p : promise) : R := 
+  match p with Pure epsilon | Within _ epsilon _ => Q2R epsilon | Concentrated _ _ epsilon _ => epsilon end.
+Definition delta_of (p : promise) : R := 
+  match p with Pure _ => 0 | Concentrated _ _ _ delta => delta | Within _ _ delta => Q2R delta end.
 
 Definition noisy_release {A} (p : promise) (n : Z) (read : Z -> A) (a : Z) : nat -> program A :=
   then_read (add_noise (noise_for p n) a) read.
@@ -54,7 +65,7 @@ Theorem a_noisy_number_is_private A p n (read : Z -> A) a b :
   is_kept p -> (Z.abs (a - b) <= n)%Z
   -> nearly_private (epsilon_of p) (delta_of p) (noisy_release p n read a) (noisy_release p n read b).
 Proof.
-intros K H. destruct p as [epsilon|rho alpha epsilon delta]; cbn [is_kept epsilon_of delta_of] in *.
+intros K H. destruct p as [epsilon|rho alpha epsilon delta|own epsilon delta]; cbn [is_kept epsilon_of delta_of] in *.
 - apply private_is_nearly, close_is_private; auto using grows_noisy_release.
   apply close_map; auto using grows_add_noise. now apply noisy_laplace_close.
 - destruct K as (R & Al & D & L). apply (nearly_more _ _ _ _ _ _ (the_codes_conversion alpha delta (Q2R rho) epsilon Al D L)).
@@ -72,6 +83,14 @@ intros K H. destruct p as [epsilon|rho alpha epsilon delta]; cbn [is_kept epsilo
       -- apply Rmult_le_compat_r; apply IZR_le; [lia|nia].
   + unfold is_moved in M. cbn [norm1 one_number] in M. apply Z.ltb_ge in M. replace b with a by lia.
     apply (zcdp_more _ 0); [|apply zcdp_refl, grows_add_noise]. rewrite <- RMicromega.Q2R_0. now apply Qle_Rle, Qlt_le_weak.
+- destruct K as (E & D & Own). apply nearly_close_is_private; auto using grows_noisy_release.
+  apply nearly_close_map; auto using grows_add_noise. cbn [noise_for]. unfold gaussian_within. cbn [entries norm1 one_number].
+  rewrite Z.eqb_refl. apply Qle_Rle in D. rewrite RMicromega.Q2R_0 in D. destruct (is_moved (one_number n)) eqn:M.
+  + unfold is_moved in M. cbn [norm1 one_number] in M. apply Z.ltb_lt in M. destruct (Own n M) as (P & e & [e0 Le] & G).
+    apply nearly_close_more with (Q2R e) (gaussian_delta (own n) n e); auto; [now apply Qle_Rle|].
+    now apply a_number_is_nearly_close.
+  + unfold is_moved in M. cbn [norm1 one_number] in M. apply Z.ltb_ge in M. replace b with a by lia.
+    apply nearly_close_more with 0 0; auto using nearly_close_refl. rewrite <- RMicromega.Q2R_0. now apply Qle_Rle.
 Qed.
 
 (** * Couplings, as probabilities *)
