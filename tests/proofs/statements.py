@@ -88,14 +88,14 @@ DEFINITIONS = [
         "EndToEnd": "steps release in_event",
         "Shares": "norms privacy_unit is_plain unit_norms statistic ranges statistic_norms fine_grid from_near "
         "fineness steps_of is_moved needs_noise task sum_Q needy every task_share part_share shares noise laplace_for "
-        "gaussian_for noises spent",
+        "gaussian_for gaussian_within noises spent",
         "Released": "draw add_noise noisy_vector noisy_parts released then_read L2 moves all_move on_bytes private",
         "Units": "way adds vector is_of in_range is_allowed vectors part_norms",
         "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
         "public_size statistic_of at_least_one read_sum read_mean read_variance",
         "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once "
-        "a_gaussian_histogram",
-        "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons keeps_its_rho rho_session",
+        "a_gaussian_histogram enough_for_one enough_for_two",
+        "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons cons_law keeps_its_rho rho_session",
         "Methods": "one_number promise noise_for is_kept epsilon_of delta_of noisy_release nearly_private_on_average "
         "in_steps steps_for",
         "Ranges": "ends in_range",
@@ -106,6 +106,11 @@ DEFINITIONS = [
         "choose_at choose_by_rho_at rate_keeps",
         "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho",
         "GaussianReleases": "proper nearly_private log_term",
+        "Deltas": "nearly_close beyond first_beyond from_on at_least gaussian_delta ramp differ gaussian_fits few "
+        "all_few",
+        "Normal": "around_0 area_within room_for area density below middle whole_area cell rounded_normal "
+        "rounded_vector",
+        "GradientReleases": "sigma_for curve_of nearly_as_likely gradient_sums noisy_gradients",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
         "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "
         "nonnegative step reachable is_live cost_epsilon cost_delta cost_rho total live adds_up within has_become "
@@ -115,6 +120,7 @@ DEFINITIONS = [
         "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
         "Selection": "linear near both slope kept edge seen one_group beside search changes is_in persons_in counts",
         "Searches": "within_reach truncated find_group find_groups",
+        "GaussianSearches": "there shown named find_groups_with alone without",
         "Types": "at_most clamped",
         "GridsAllowed": "grid_sum_of q_of_double",
         "FloatsAllowed": "payloads agrees kept",

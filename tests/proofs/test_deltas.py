@@ -1,5 +1,8 @@
-"""Gaussian noise for an epsilon and a delta is what Coq defines: which parts get it by the discrete Gaussian's own
-delta, from where on that delta counts, and which groups are found with it."""
+"""Gaussian noise for an epsilon and a delta is what Coq defines.
+
+Compared are which parts get it by the discrete Gaussian's own delta, from where on that delta counts, which groups are
+found with it, and the sigma of gradients.
+"""
 
 import math
 import random
@@ -41,10 +44,7 @@ def test_an_epsilon_and_a_delta_are_divided_as_is_proved():
         moved = {(n, e, d) for n, e, d in shares if n.l1}
         own = {(n.l1, e, d, gaussian_sigma2(n.l1, e, d)) for n, e, d in moved if n.entries == 1}
         rhos = {(e, d, zcdp_rho(e, d)) for n, e, d in moved if n.entries > 1}
-        given = [
-            f"{words(w)}:{say(task)}" if w.denominator > 1 else f"{w}:{say(task)}"
-            for w, task in zip(weights, tasks, strict=True)
-        ]
+        given = [f"{words(w)}:{say(task)}" for w, task in zip(weights, tasks, strict=True)]
         (answer,) = ask([words("divide_delta", epsilon, delta, listed(own), listed(rhos), *given)])
         assert " ".join(";".join(map(show, noises)) for _, noises in divided) == answer, (epsilon, delta, tasks)
         seen |= {min(n.entries, 2) for n, _, _ in moved}
