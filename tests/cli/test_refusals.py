@@ -156,6 +156,8 @@ REFUSED = [
     ([*SUM, "--json=x"], "--json takes no value; soundsum sum --help shows what it takes"),
     (["plan", "--foo"], "no such option: --foo; soundsum plan --help shows what it takes"),
     (["budget", "nonsense"], "no such command: nonsense; soundsum budget --help"),
+    (["serve", "owner.toml", "--port", "80000"], "--port 80000 is above 65535; give less"),
+    (["serve", "owner.toml", "--port", "0"], "--port 0 is below 1; give more"),
     ([*SUM, "more", "words"], "unexpected argument: more words; put what has spaces in quotes"),
     (["budget", "refund", "plain.db", "x"], "error: NUMBER x is not a whole number; give one such as 10"),
     (

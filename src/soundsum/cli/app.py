@@ -83,7 +83,9 @@ def main() -> None:
             error.show()  # type: ignore[attr-defined]
             sys.exit(2)
         usage = read_usage(error, get_command(app), read_bounds(sys.argv[1:]))
-        _refuse(spell(usage, find_options(get_command(app), sys.argv[1:]), sys.argv[1:]))
+        place: Any = getattr(error, "ctx", None)  # knows a command whose name may be left out
+        command = get_command(app) if place is None else place.command
+        _refuse(spell(usage, find_options(command, sys.argv[1:]), sys.argv[1:]))
     except Refusal as refusal:
         _refuse(spell(refusal, find_options(get_command(app), sys.argv[1:]), sys.argv[1:]))
     except (ValueError, TypeError, ImportError, ReadFailed) as error:

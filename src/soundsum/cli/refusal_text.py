@@ -243,8 +243,7 @@ def read_usage(error: Any, root: Any, arguments: Sequence[str]) -> RefusedValue:
         case "BadOptionUsage":
             return _refuse_value_count(error.option_name, command, path)
         case "BadParameter" if error.param is not None and hasattr(error.__cause__, "errors"):
-            found = error.__cause__.errors()[0]
-            return _refuse_value(error.param, str(found["input"]), command, found.get("ctx", {}).get("le"))
+            return _refuse_value(error.param, error.__cause__.errors()[0], command)
         case "UsageError" if hasattr(command, "commands"):
             word = next((one for one in _list_rest(path, arguments) if not one.startswith("-")), None)
             if word is None:
@@ -290,8 +289,9 @@ def _refuse_value_count(flag: str, command: Any, path: str) -> RefusedValue:
     return RefusedValue(option.name, Reason.MISSING, "`{option}` needs {count}", HELP, count=count, command=path)
 
 
-def _refuse_value(option: Any, given: str, command: Any, most: int | None = None) -> RefusedValue:
-    """Refuses a value that is not of the type which the command's function declares, or is above the most it may be."""
+def _refuse_value(option: Any, found: Mapping[str, Any], command: Any) -> RefusedValue:
+    """Refuses a value that is not of the type, or not in the range, which the command's function declares."""
+    given, limits = str(found["input"]), found.get("ctx", {})
     kinds, name, shown = list_kinds(command, option.name), option.name, quote(given)
     choices = find_choices(kinds)
     if choices is not None:
@@ -299,13 +299,27 @@ def _refuse_value(option: Any, given: str, command: Any, most: int | None = None
         return RefusedValue(
             name, Reason.UNKNOWN, "`{option}={given}` is not known", "use one of {known}", given=shown, known=known
         )
+    if "le" in limits:
+        return RefusedValue(
+            name,
+            Reason.TOO_LARGE,
+            "`{option}={given}` is above {most}",
+            "give less",
+            given=shown,
+            most=str(limits["le"]),
+        )
+    if "ge" in limits:
+        return RefusedValue(
+            name,
+            Reason.TOO_SMALL,
+            "`{option}={given}` is below {least}",
+            "give more",
+            given=shown,
+            least=str(limits["ge"]),
+        )
     if float in kinds:
         return RefusedValue(
             name, Reason.NOT_A_NUMBER, "`{option}={given}` is not a number", "give one such as 10 or 0.5", given=shown
-        )
-    if most is not None:
-        return RefusedValue(
-            name, Reason.TOO_LARGE, "`{option}={given}` is above {most}", "give less", given=shown, most=most
         )
     if option.param_type_name == "argument":
         return RefusedValue(
