@@ -176,7 +176,7 @@ class Releases(Framed, Mapping[Any, Release]):
         columns["value"] = values if whole else [nearest_float(v) for v in values]
         table = {name: as_column(entries) for name, entries in columns.items()}
         table["low"], table["high"] = self._facts.listed_ends(low, high)
-        table["informative"] = as_column(list(map(self._facts.is_informative, low, high)))
+        table["informative"] = as_column(self._facts.are_informative(low, high))
         return pa.table(table)
 
     def words(self) -> tuple[list[str], list[list[str]], int]:
@@ -195,7 +195,7 @@ class Releases(Framed, Mapping[Any, Release]):
         bars = cells if len(self._columns) == 1 else None
         facts, floats = self._facts, [nearest_float(x) for x in values]
         low, high = facts.drawn_ends(floats, low, high)
-        informative = list(map(facts.is_informative, low, high))
+        informative = facts.are_informative(low, high)
         are_counts = len(self._columns) > len(facts.grouped_by)  # the last column is of cells
         return [
             Panel(
@@ -259,7 +259,7 @@ class Releases(Framed, Mapping[Any, Release]):
     def _facts_in_words(self) -> str:
         facts, first = self._facts, self.general
         promise = f"{facts.guarantee} for {first.plan.unit.protected}"
-        dash = "" if all(map(facts.is_informative, *self._ends)) else f"; {SAYS_NOTHING}"
+        dash = "" if all(facts.are_informative(*self._ends)) else f"; {SAYS_NOTHING}"
         return (
             f"{promise}; {'rank errors' if facts.is_ranked else 'intervals'} for {facts.covered}; {first.counted}{dash}"
         )

@@ -22,7 +22,7 @@ from soundsum.releases.certificates import certify
 from soundsum.releases.frames import as_column
 from soundsum.statistics import Claim
 from soundsum.statistics.group_counts import GroupCounts
-from soundsum.statistics.statistic import Bounded, Estimator, is_informative
+from soundsum.statistics.statistic import Bounded, Estimator, are_informative, is_informative
 from soundsum.tables.records import Missing
 
 UNNAMED = "by"
@@ -185,3 +185,7 @@ class ReleaseContext:
     def is_informative(self, low: float, high: float) -> bool:
         """Returns whether an interval of this statistic says more than the bounds do."""
         return is_informative(self.estimator, low, high)
+
+    def are_informative(self, low: Sequence[float], high: Sequence[float]) -> list[bool]:
+        """Returns the same of many intervals."""
+        return are_informative(self.estimator, low, high)

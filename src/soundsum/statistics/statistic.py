@@ -87,13 +87,19 @@ class Estimator(Protocol):
         """Values of all entries and the ends of their intervals, from every part's vector of noisy sums."""
 
 
-def is_informative(estimator: Estimator, low: float, high: float) -> bool:
-    """Returns whether an interval says more than the limits in which the statistic always lies."""
+def are_informative(estimator: Estimator, low: Sequence[float], high: Sequence[float]) -> list[bool]:
+    """Returns which intervals say more than the limits in which the statistic always lies."""
     limits = getattr(estimator, "limits", None)  # a statistic from elsewhere may know none
     if limits is None:
-        return True
+        return [True] * len(low)
     least, most = map(nearest_float, limits)
-    return not low <= least < most <= high
+    return [not a <= least < most <= b for a, b in zip(low, high, strict=True)]
+
+
+def is_informative(estimator: Estimator, low: float, high: float) -> bool:
+    """Returns whether one interval does."""
+    (found,) = are_informative(estimator, [low], [high])
+    return found
 
 
 class Statistic(ABC):
