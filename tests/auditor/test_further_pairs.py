@@ -7,6 +7,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.auditor.further_pairs import FURTHER, further_attacks
+from soundsum.auditor.plain_pairs import plain_pairs
 from soundsum.tables.relations import Relation
 from tests.auditor import mechanisms as m
 
@@ -126,3 +127,11 @@ def test_each_family_is_asked_for_by_its_name():
     target = ss.Target(noiseless=coded, claimed=100, **PROMISE)
     for name in FURTHER:
         assert {finding.rule for finding in ss.audit(target, [name], **QUICK).findings} <= {name, "none"}
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "uint8", "int8", ss.FloatType(3, 4), ss.IntType(4, False)])
+@pytest.mark.parametrize("relation", list(Relation))
+def test_without_bounds_every_pair_is_of_values_of_its_type(dtype, relation):
+    target = ss.Target(noiseless=in_float32, claimed=twice, dtype=dtype, relation=relation)
+    made = [*plain_pairs(target), *further_attacks(target)]
+    assert {"walk", "coded_value"} <= {one.name for one in made}

@@ -69,8 +69,9 @@ def _bounds(target: Target) -> tuple[Fraction, Fraction]:
     if target.bounds is not None:
         lower, upper = target.bounds
         return Fraction(lower), Fraction(upper)
-    least, most = (Fraction(end) for end in (target.dtype.min, target.dtype.max))
-    return max(least, Fraction(-1000)), min(most, Fraction(10_000))
+    kind = target.dtype
+    least, most = Fraction(kind.min), Fraction(kind.max)
+    return Fraction(kind.round(max(least, Fraction(-1000)))), Fraction(kind.round(min(most, Fraction(10_000))))
 
 
 def _codes(target: Target) -> Iterator[Attack]:
