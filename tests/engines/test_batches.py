@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import soundsum as ss
-from soundsum.conformance import answers
+from soundsum.conformance import answers, search
 from soundsum.tables.cells import LONGEST
 from tests.sweeps import sweep
 
@@ -114,6 +114,25 @@ def test_a_person_moves_no_more_than_their_share_however_rows_are_cut(name):
         found[who] = np.array(seen.pop())
     for sums in found.values():
         assert np.abs(sums - found["nobody"]).sum() <= 1
+
+
+SOME = pa.record_batch({"id": [1, 2, 3], "x": [5, 6, 7], "flag": [True, False, True]})
+
+
+@pytest.mark.parametrize("begin", range(4))
+def test_a_batch_of_no_rows_may_begin_anywhere_in_its_columns(begin):
+    """Arrow's stream hands over a slice of no rows without its buffers, but with its offset."""
+    none, flags = SOME.slice(begin, 0), SOME.column("flag")
+    table = pa.Table.from_batches([none, SOME])
+    assert search(table, "flag", "id") == {True: 2, False: 1}
+    for statistic, options, expected in [
+        (ss.Sum("flag", 0, 1), {}, [[2]]),
+        (ss.Sum("x", 0, 9), {"privacy_unit": "id"}, [[18]]),
+        (ss.Sum("x", 0, 9), {"by": "id", "groups": [3, 1]}, [[7, 5]]),
+    ]:
+        reader = pa.RecordBatchReader.from_batches(SOME.schema, [none, SOME, none])
+        assert answers(reader, [statistic], **options) == ([expected], None)
+    assert answers(flags.slice(begin, 0), [ss.Sum(None, 0, 1)]) == ([[[0]]], None)
 
 
 SAME = [  # of each list, all are one person

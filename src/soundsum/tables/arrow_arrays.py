@@ -65,7 +65,9 @@ def bits_of(array: Any) -> NDArray[np.bool_]:
 
 def stored_bits(array: Any) -> NDArray[np.bool_]:
     """Arrow booleans as they lie in memory, whatever lies in those that are missing."""
-    bits = np.frombuffer(array.buffers()[1], np.uint8) if len(array) else np.zeros(0, np.uint8)
+    if not len(array):
+        return np.zeros(0, bool)
+    bits = np.frombuffer(array.buffers()[1], np.uint8)
     return native.expand_validity(bits, array.offset, len(array)).view(bool)
 
 

@@ -195,7 +195,8 @@ class StreamTable:
 
     def batches(self, *columns: str | None) -> Iterator[Batch]:
         for batch in self._record_batches([name for name in dict.fromkeys(columns) if name is not None]):
-            yield _Scan(batch, int(batch.num_rows))
+            if batch.num_rows:  # a slice of no rows may begin after its buffers end
+                yield _Scan(batch, int(batch.num_rows))
             if self._advance is not None:
                 self._advance(batch.num_rows)
 
