@@ -135,6 +135,32 @@ def test_a_batch_of_no_rows_may_begin_anywhere_in_its_columns(begin):
     assert answers(flags.slice(begin, 0), [ss.Sum(None, 0, 1)]) == ([[[0]]], None)
 
 
+UNALIGNED = {
+    "i": pa.array([-1, 2, 2, 7]),
+    "u": pa.array([1, 2, 2, 2**64 - 1], pa.uint64()),
+    "at": pa.array([MOMENT] * 2 + [None, MOMENT + SECOND], pa.timestamp("us")),
+    "day": pa.array([DAY, DAY, None, DAY + datetime.timedelta(1)], pa.date64()),
+    "word": pa.array(["", "ann", "ann", None], pa.large_string()),
+    "bytes": pa.array([b"", b"ann", b"ann", None], pa.large_binary()),
+}
+
+
+def shifted(array):
+    """The same array, whose buffers begin at an odd address, as those that came over a network may."""
+    moved = [None if own is None else pa.py_buffer(b"\0" * 17 + own.to_pybytes()).slice(17) for own in array.buffers()]
+    return pa.Array.from_buffers(array.type, len(array), moved)
+
+
+@pytest.mark.parametrize("person", UNALIGNED)
+def test_columns_may_lie_at_any_address(person):
+    table = pa.table(UNALIGNED)
+    moved = pa.table({name: shifted(own) for name, own in UNALIGNED.items()})
+    for by in ("i", "u", "day", "word", ["word", "i"]):
+        assert search(moved, by, person, 2) == search(table, by, person, 2)
+    asked = [ss.Sum("i", -9, 9), ss.Mean("u", 0, 9)], {"privacy_unit": person, "max_rows": 2}
+    assert answers(moved, asked[0], **asked[1]) == answers(table, asked[0], **asked[1])
+
+
 SAME = [  # of each list, all are one person
     [0, -0.0, False, Decimal("-0"), Decimal("0E+1000000"), Fraction(0), np.float32(-0.0), 0j, np.bool_(False)],
     [

@@ -72,7 +72,7 @@ class PairSums:
         """Adds rows: those that count, and whose code is a group."""
         is_unsigned = integers is not None and integers.dtype == np.uint64
         self._sums.add(
-            np.ascontiguousarray(persons),
+            _aligned(persons),
             np.ascontiguousarray(counts).view(np.uint8),
             None if codes is None else np.ascontiguousarray(codes, np.int32),
             None if integers is None else np.ascontiguousarray(integers).view(np.int64),
@@ -170,7 +170,8 @@ class TextWords:
         """A small number for each text that counts, below `codes`, -1 for the others."""
         words, codes = np.empty(len(counts), np.uint64), np.empty(len(counts), np.int32)
         flags = np.ascontiguousarray(counts).view(np.uint8)
-        self._texts.number(np.ascontiguousarray(offsets), data, flags, words, codes, _threads(threads, len(counts)))
+        at = np.require(offsets, requirements=["C", "A"])
+        self._texts.number(at, data, flags, words, codes, _threads(threads, len(counts)))
         return codes
 
     @property
@@ -255,7 +256,7 @@ def count_codes(
 
 
 def _aligned(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Words aligned as the kernel takes them: those that came over a network may not be."""
+    """Words aligned as the kernel takes them: in a buffer that came over a network they may not be."""
     return np.require(words, requirements=["C", "A"])
 
 
