@@ -8,6 +8,7 @@ import argparse
 import importlib.util
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +30,7 @@ from soundsum.gradients.adding import work_out  # noqa: E402
 from soundsum.gradients.normal import draw, kernel_table  # noqa: E402
 from soundsum.gradients.terms import Measured  # noqa: E402
 from soundsum.kernels.arguments import raw_records  # noqa: E402
-from soundsum.kernels.persons import BoundedPart, PairSums, TextWords  # noqa: E402
+from soundsum.kernels.persons import MOST_CODES, BoundedPart, IntegerCodes, PairSums, TextWords  # noqa: E402
 from soundsum.kernels.preparation import clamped_integers  # noqa: E402
 from soundsum.numbers import models  # noqa: E402
 from soundsum.numbers.clipping import Grid, clip_blocks  # noqa: E402
@@ -206,6 +207,29 @@ def check_texts():
         ):
             assert known.setdefault(text, word) == word if there else word == 0
     assert len(set(known.values())) == len(known)
+
+
+def check_found_keys():
+    numbers, sums, pairs, threads = IntegerCodes(), PairSums(MOST_CODES, 0), set(), pick(1, 2, 5, 20)
+    for _ in range(rng.integers(1, 4)):
+        n = length()
+        keys = rng.integers(-(1 << 63), 1 << 63, n) >> pick(0, 3, 40, 56, 63)
+        persons = rng.integers(0, 1 << 64, n, dtype=np.uint64) >> np.uint64(pick(0, 60, 63))
+        counts = rng.random(n) < rng.random()
+        codes = numbers.find_codes(keys, counts, threads=threads)
+        assert (codes[~counts] == -1).all()
+        assert (numbers.list_codes(codes)[counts] == keys[counts]).all()
+        sums.add(persons, pick(counts, np.ones(n, bool)), codes, None, threads=threads)
+        pairs |= set(zip(persons[counts].tolist(), codes[counts].tolist(), strict=True))
+    numbers.list_codes(rng.integers(-(1 << 31), 1 << 31, 9, dtype=np.int32))
+    ids = pick(native.PersonIds.naturals(), native.PersonIds.listed([b"", b"a" * 30, b"b" * 31]))
+    names = native.KeyNames([(numbers.as_names(), pick("i", "u", "d"))], None)
+    everywhere = sums.count(MOST_CODES, ids, names, numbers.codes, threads)
+    assert everywhere.tolist() == np.bincount([code for _, code in pairs], minlength=numbers.codes).tolist()
+    most = pick(1, 2)
+    in_few = sums.count(most, ids, names, numbers.codes, threads)
+    assert (in_few <= everywhere).all()
+    assert in_few.sum() == sum(min(most, n) for n in Counter(person for person, _ in pairs).values())
 
 
 def check_cells():
