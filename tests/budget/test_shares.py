@@ -98,6 +98,24 @@ def test_a_new_share_keeps_what_was_spent(budget):
     assert budget.share(ALICE).left.epsilon == Fraction(1, 12)
 
 
+def test_nothing_is_left_of_a_new_share_below_what_was_spent(budget):
+    ask(budget)
+    given = CliRunner().invoke(app, ["budget", "share", str(budget.path), "alice", "visits", "--epsilon", "1/9"])
+    assert given.output == "alice may spend epsilon = 1/9 on visits; epsilon = 0 left\n"
+    with refused("epsilon", Reason.EXCEEDED, BudgetExceeded) as caught:
+        ask(budget)
+    assert (caught.value.left.epsilon, budget.left.epsilon) == (0, Fraction(3, 4))
+
+
+def test_nothing_is_left_of_a_new_share_with_a_smaller_delta(path):
+    budget = Budget(epsilon=1, delta="1e-6", path=path)
+    budget.set_share(ALICE, epsilon=1, delta="1e-6")
+    budget.on_behalf_of(Question(ALICE)).charge(Cost("1/4", "1e-7"), "a sum")
+    budget.set_share(ALICE, epsilon=1, delta="1e-8")
+    assert budget.share(ALICE).left.delta == 0
+    assert read(path).shares[ALICE].left.delta == 0
+
+
 def test_a_key_is_charged_once(budget):
     first = ask(budget, key="k", body="b")
     with refused("key", Reason.REPEATED, AlreadyAsked, number=first):

@@ -135,7 +135,9 @@ class Limit:
         rho = max(limit - (spent.rho or 0), Fraction(0)) if limit else None
         if self.epsilon is None or spent.rho is not None:
             return Cost(rho=rho or 0)
-        return Cost(self.epsilon - (spent.epsilon or 0), self.delta - spent.delta, rho)
+        epsilon, delta = self.epsilon - (spent.epsilon or 0), self.delta - spent.delta
+        nothing = Fraction(0)  # is left of a share that was lowered below what was spent of it
+        return Cost(max(epsilon, nothing), max(delta, nothing), rho)
 
     def to_json(self) -> dict[str, str | None]:
         """Exact numbers as strings."""
