@@ -31,7 +31,8 @@ from soundsum.numbers.models import clean, wide
 from soundsum.numbers.types import IntType, float64, int64
 from soundsum.paper.verify import verify
 from soundsum.privacy import noises
-from soundsum.privacy.noise import NOISES, Noise, positive
+from soundsum.privacy.cost import parse_positive
+from soundsum.privacy.noise import NOISES, Noise
 from soundsum.refusals import Reason
 from soundsum.statistics import STATISTICS
 from soundsum.statistics.statistic import SUM, Additive, Bounded, Part
@@ -122,7 +123,7 @@ class Geometric(Noise):
 
     @classmethod
     def accept(cls, epsilon, delta, rho):
-        return positive("epsilon", epsilon), Fraction(0), None
+        return parse_positive("epsilon", epsilon), Fraction(0), None
 
     @classmethod
     def fit(cls, norms, epsilon, delta, rho):

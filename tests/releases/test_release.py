@@ -193,7 +193,7 @@ class TestBudget:
     [
         ({"epsilon": 0}, "epsilon=0: a privacy parameter is a finite number above 0"),
         ({"epsilon": -1}, "above 0"),
-        ({"epsilon": math.nan}, "above 0"),
+        ({"epsilon": math.nan}, "epsilon=nan is not a finite number"),
         ({}, "epsilon= is missing; give a number above 0, such as epsilon=1"),
         ({"epsilon": Fraction(1, 2**4090)}, "absurdly small"),
         ({"epsilon": 1, "delta": 0.1}, "Laplace noise is pure"),

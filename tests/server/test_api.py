@@ -228,6 +228,7 @@ TEXTS = {
     "depth": b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     "bad UTF-8": b'{"\xff": 1}',
     "half a pair": b'{"where": "\\ud800"}',
+    "a line's end in a list": b'{"groups": ["a", ["\\n2026 fake"]]}',
     "a text of quotes without an end": b'{"where": "' + b'\\"' * 130_000,  # which once took minutes
 }
 

@@ -136,9 +136,16 @@ def _read_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     for name, one in read.items():
         if one is None:
             raise _Unreadable(f"{quote(name)} is null; leave it out")
-        if isinstance(one, str):
-            _require_text(one)
+        _require_printable(one)
     return read
+
+
+def _require_printable(value: Any) -> None:
+    """Refuses control characters in a text, or in one of a list's; objects within it have been looked at."""
+    if isinstance(value, str):
+        _require_text(value)
+    for one in value if isinstance(value, list) else ():
+        _require_printable(one)
 
 
 def _require_text(text: str) -> None:
