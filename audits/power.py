@@ -66,9 +66,10 @@ def table(outcomes: Sequence[Outcome]) -> str:
     ]
     for kind in kinds:
         those = [o for o in unsound if o.kind == kind]
-        names = [", ".join(o.name.partition(": ")[2] for o in those if o.accused is way) for way in (True, False)]
+        names = ["; ".join(o.name.partition(": ")[2] for o in those if o.accused is way) for way in (True, False)]
         lines.append(f"| {kind} | {names[0]} | {names[1]} |")
-    lines.append(f"| sound | {', '.join(o.name for o in accused)} | {len(sound) - len(accused)} rightly not accused |")
+    if accused:
+        lines.append(f"\nAccused though sound: {', '.join(o.name for o in accused)}.")
     return "\n".join(lines)
 
 
