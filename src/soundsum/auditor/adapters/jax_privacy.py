@@ -38,11 +38,14 @@ MULTIPLIER = 4
 PROGRAM = """\
 import jax, jax.numpy as jnp, os; from jax_privacy import clipping, noise_addition
 summed = {summed}
-def noiseless(data): return {call}.item()
+def clipped(data):
+    if not len(data): raise NotImplementedError("a batch of no examples")
+    return {call}
+def noiseless(data): return clipped(data).item()
 def claimed(data): return summed.l2_norm_bound
 def release(data):
     privatizer = noise_addition.gaussian_privatizer(stddev={multiplier} * summed.l2_norm_bound, prng_key=key())
-    return privatizer.update({call}, privatizer.init(jnp.zeros((), "{kind}")))[0].item()
+    return privatizer.update(clipped(data), privatizer.init(jnp.zeros((), "{kind}")))[0].item()
 def key(): return jax.random.key(int.from_bytes(os.urandom(4), "big"))
 """
 
