@@ -109,12 +109,12 @@ class Bouncer:
 
 
 def load_into_postgres(address: str, name: str, table: pa.Table) -> None:
-    """An Arrow table as one of the database's."""
+    """An Arrow table as one of the database's, in place of another of its name and the views on it."""
     import psycopg
 
     columns = ", ".join(f'"{field.name}" {_postgres_type(field.type)}' for field in table.schema)
     with psycopg.connect(address) as connection, connection.cursor() as cursor:
-        cursor.execute(f"DROP TABLE IF EXISTS {name}; CREATE TABLE {name} ({columns})")
+        cursor.execute(f"DROP TABLE IF EXISTS {name} CASCADE; CREATE TABLE {name} ({columns})")
         with cursor.copy(f"COPY {name} FROM STDIN") as copy:
             for batch in table.to_batches(100_000):
                 for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):

@@ -52,8 +52,6 @@ def serve(tmp_path, monkeypatch):
 
 @pytest.fixture
 def in_postgres(postgres):
-    with psycopg.connect(postgres.address()) as connection:
-        connection.execute("DROP VIEW IF EXISTS slow")  # of another test, on the same table
     load_into_postgres(postgres.address(), "visits", VISITS)
     return f'data = "{postgres.address()}"\ntable = "visits"'
 
@@ -129,10 +127,10 @@ def test_postgres_goes_down_while_it_reads(serve, in_postgres, postgres, pad):
     """What was charged stays charged, as a failed read, and the answer is the one sentence."""
     with psycopg.connect(postgres.address()) as connection:
         connection.execute(
-            "DROP VIEW IF EXISTS slow; CREATE VIEW slow AS "
+            "CREATE VIEW slow_visits AS "
             "SELECT patient, ward, CASE WHEN pg_sleep(0.1) IS NOT NULL THEN cost END AS cost FROM visits"
         )
-    server, client = serve(in_postgres.replace('"visits"', '"slow"'), pad)
+    server, client = serve(in_postgres.replace('"visits"', '"slow_visits"'), pad)
     with ThreadPoolExecutor(1) as pool:
         answer = pool.submit(ask, client)
         wait_until(lambda: server.budget.entries())
@@ -142,7 +140,7 @@ def test_postgres_goes_down_while_it_reads(serve, in_postgres, postgres, pad):
     assert lost.status_code == 503
     assert [entry.state for entry in server.budget.entries()] == ["failed"]
     with psycopg.connect(postgres.address()) as connection:
-        connection.execute("CREATE OR REPLACE VIEW slow AS SELECT patient, ward, cost FROM visits")
+        connection.execute("CREATE OR REPLACE VIEW slow_visits AS SELECT patient, ward, cost FROM visits")
     assert ask(client).status_code == 200
 
 
