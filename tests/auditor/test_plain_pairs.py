@@ -80,7 +80,7 @@ def test_faults_of_every_kind_are_certified_on_the_smallest_pair_as_one_finding(
 
 
 def test_what_moves_the_sum_no_further_than_plain_neighbours_do_is_no_finding_of_its_own():
-    """A claim of a quarter: every record shows it, so those that aim at rounding say nothing more. One in float32 does."""
+    """With a claim of a quarter every record shows it, and attacks on rounding say more of a rounded sum alone."""
     exact, rounded = (
         ss.Target(noiseless=noiseless, claimed=lambda lower, upper: (upper - lower) / 4, dtype="float32")
         for noiseless in (m.exact_sum, m.iterated_sum)
