@@ -36,8 +36,8 @@ LIMITS = {
     "pyqrlew": (20, 300),
     "python-dp.sum.float64": (240, 20),
 }
-"""Seconds and pairs of runs for each target of a library, by what its calls take; they begin in this order. 200 pairs can
-show twice the promised epsilon. The last once more, for the sizes at which 64 bits break.
+"""Seconds and pairs of runs for each target of a library, by what its calls take; they begin in this order. 200
+pairs can show twice the promised epsilon. The last once more, for the sizes at which 64 bits break.
 """
 
 
