@@ -21,18 +21,18 @@ PATIENCE = 1800
 """Seconds for a violation's program."""
 
 LIMITS = {
-    "jax-privacy": (24, 300),
-    "opacus": (12, 300),
+    "jax-privacy": (20, 300),
+    "opacus": (10, 300),
     "opendp": (6, 200),
-    "tensorflow-privacy": (30, 300),
-    "optax": (20, 300),
-    "flwr": (20, 300),
+    "tensorflow-privacy": (25, 300),
+    "optax": (15, 300),
+    "flwr": (15, 300),
     "opendp-polars": (20, 300),
     "python-dp": (15, 300),
-    "tmlt-analytics": (30, 200),
+    "tmlt-analytics": (25, 200),
     "diffprivlib": (6, 300),
     "pipeline-dp": (10, 200),
-    "smartnoise-sql": (15, 200),
+    "smartnoise-sql": (12, 200),
     "pyqrlew": (20, 300),
     "python-dp.sum.float64": (240, 20),
 }

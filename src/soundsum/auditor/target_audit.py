@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks import Attack, Event
@@ -362,9 +363,9 @@ def _smallest_first(finding: Finding) -> tuple[int, bool, int]:
 
 def _move_alike(one: Finding, other: Finding) -> bool:
     """Whether both are exact, and move their sums by the same multiple of the claim, within 1%."""
-    if not (one.verdict.exact and other.verdict.exact) or not one.ratio or is_special(one.ratio):
-        return False
-    return other.ratio is not None and not is_special(other.ratio) and abs(other.ratio / one.ratio - 1) <= SLIGHT
+    known = [x.ratio for x in (one, other) if x.verdict.exact and x.ratio and not is_special(x.ratio)]
+    ratios = [Fraction(x) for x in known]
+    return len(ratios) == 2 and abs(ratios[0] - ratios[1]) <= SLIGHT * ratios[0]
 
 
 _UNASKED = (Verdict.REFUSED, Verdict.UNSUPPORTED)
