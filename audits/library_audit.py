@@ -22,12 +22,12 @@ PATIENCE = 1800
 
 LIMITS = {
     "jax-privacy": (20, 300),
-    "opacus": (10, 300),
+    "opacus": (16, 300),
     "opendp": (6, 200),
-    "tensorflow-privacy": (25, 300),
+    "tensorflow-privacy": (20, 300),
     "optax": (15, 300),
     "flwr": (15, 300),
-    "opendp-polars": (20, 300),
+    "opendp-polars": (40, 300),
     "python-dp": (15, 300),
     "tmlt-analytics": (25, 200),
     "diffprivlib": (6, 300),

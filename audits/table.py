@@ -97,7 +97,8 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
     machine = result["platform"]
     made = f"soundsum {result['soundsum']}, Python {machine['python']}"
     made += f", {machine['load']}" if "load" in machine else ""
-    yield f"{commands} on {result['date']}, {made}; {len(result['targets'])} targets."
+    count = len(result["targets"])
+    yield f"{commands} on {result['date']}, {made}; {count} target{'s' * (count != 1)}."
     yield ""
     yield from lines_of([_row(result, target) for target in result["targets"]])
 
@@ -130,7 +131,7 @@ def _limits(tried: Sequence[Tried]) -> str:
     shown = [one.epsilon for one in tried if one.epsilon is not None]
     parts += [f"epsilon {_range(shown)}"] if shown else []
     unreached = [
-        f"out of {reason} from {min(sizes):,} records"
+        f"out of {reason} from {min(sizes):,} record{'s' * (min(sizes) != 1)}"
         for reason in ("time", "memory")
         if (sizes := [one.unreached[reason] for one in tried if reason in one.unreached])
     ]
