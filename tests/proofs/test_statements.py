@@ -65,6 +65,15 @@ def test_a_file_says_what_it_proves(file):
     assert file.name in (PROOFS / "_CoqProject").read_text() or file.name == "Oracle.v"
 
 
+def test_a_file_names_the_page_that_explains_it():
+    """As the list of files links it, for all that have one page and another name."""
+    rows = re.findall(r"^\| ([\w, ]+) \| \[[\w ]+\]\(\.\./(docs/theorems/\w+\.md)\)", README.read_text(), re.MULTILINE)
+    linked = {name: page for names, page in rows for name in names.split(", ")}
+    openings = {name: (PROOFS / f"{name}.v").read_text().split("*)")[0] for name in linked}
+    assert [name for name, page in linked.items() if page not in openings[name]] == []
+    assert len(linked) > len(SOURCES) / 2
+
+
 UNITS = ("records", "records by group", "persons", "persons by group")
 
 
