@@ -16,7 +16,7 @@ PROVED, COMPARED, TESTED, ASSUMED = "proved", "compared", "tested", "assumed"
 
 MEANING = (
     (PROVED, "", "in Coq"),
-    (COMPARED, "", "bit for bit with the proved definition, on as many cases"),
+    (COMPARED, "", "bit for bit with the proved definition, on the number of cases given"),
     (TESTED, "", "by ordinary tests"),
     (ASSUMED, "", "neither proved nor tested"),
 )

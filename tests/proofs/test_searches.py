@@ -58,7 +58,9 @@ def test_groups_are_found_as_is_proved(monkeypatch):
         longest = max(map(len, rounds), default=0)
         given = iter(rounds)
         monkeypatch.setattr(randomness, "random_bytes", lambda count, given=given: next(given).ljust(count, b"\0"))
-        if longest > samplers.SPARE:  # the code asks for at least as many bytes at a time, and drops what it did not use
+        if (
+            longest > samplers.SPARE
+        ):  # the code asks for at least as many bytes at a time, and drops what it did not use
             continue
         one = Fraction(1)
         plan = GroupPlan(TruncatedLaplace(scale, reach), reach + 1, one, one, one, Norms(1, 1))
