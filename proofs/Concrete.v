@@ -1,5 +1,7 @@
 (** Concrete releases, so that nobody can doubt that the hypotheses of the theorems can be met: each theorem is applied to
-    a release as somebody would ask for it, and its hypotheses are computed. *)
+    a release as somebody would ask for it, and its hypotheses are computed.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.

@@ -1,6 +1,8 @@
 (** (epsilon, delta)-closeness of programs, which composes as epsilons do, and the discrete Gaussian's own delta
     (Canonne, Kamath and Steinke 2020, theorem 7): of one integer that moves by at most Delta, and of a vector of which one
-    entry does. So it is for a whole release whose epsilon and delta are divided between its parts. *)
+    entry does. So it is for a whole release whose epsilon and delta are divided between its parts.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import FinFun List Permutation ZArith QArith Qreals Reals Lra Lia Psatz Bool Arith.
 From Soundsum Require Import Relations Sums Wide Conditions Claims Programs Samplers Coins Laplace Private Composition Gaussian.
@@ -376,7 +378,7 @@ Definition gaussian_fits (epsilon delta : Q) (n : norms) (z : noise) : Prop :=
         /\ alpha * Q2R rho - Q2R epsilon <= log_term alpha (Q2R delta)
   else z = NoNoise.
 
-(** So it is with what the code fits, if what it computes for every sensitivity, epsilon and delta is enough. *)
+(** The noise that the code fits is such, if what it computes for every sensitivity, epsilon and delta is enough. *)
 Theorem what_is_fitted own rho epsilon delta share n :
   (forall Delta e d, 0 < e -> 0 < d -> (0 < Delta)%Z
     -> (0 < Qnum (own Delta e d))%Z /\ exists e', 0 <= e' <= e /\ (gaussian_delta (own Delta e d) Delta e' <= Q2R d)%R)%Q

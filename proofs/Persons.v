@@ -2,7 +2,9 @@
     model in tests/engines/model.py). Which of a person's rows count, in which groups, and how much, is a function of that
     person's rows alone, so a table with all rows of one person more is a neighbour, and the norms of `Units` hold.
 
-    Executable; tests/proofs/test_persons.py compares it with engines. The lots are any function of an id and a group. *)
+    Executable; tests/proofs/test_persons.py compares it with engines. The lots are any function of an id and a group.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lia Bool.
 From Soundsum Require Import Relations Sums Conditions Claims Shares Released Units Releases.
@@ -233,3 +235,25 @@ intros E G Once O N. cbv zeta. apply (a_statistic_is_private person A Symmetric 
 - now apply tables_are_neighbours.
 Qed.
 End Tables.
+
+(** * On a concrete release *)
+(** ss.mean("x", 0, 3, by=..., groups=[0, 1], privacy_unit=..., max_rows=2, epsilon=1), of integers. Of person 7 the three
+    rows in group 0 count, as two average ones, and the row in group 1 does not. The row without an id counts nowhere. *)
+Example a_small_table :
+  person_sums Z Z.eq_dec 2 true 0 1 2 (fun _ g => g) Mean 0 3
+    [Row Z (Some 7) 0 true (Some 3); Row Z (Some 7) 1 true (Some 3); Row Z (Some 8) 1 true (Some 1);
+     Row Z None 1 true (Some 3); Row Z (Some 7) 0 true (Some 0); Row Z (Some 7) 0 true (Some 1)]
+  = [[-1; -1]; [2; 1]].
+Proof. reflexivity. Qed.
+
+Theorem a_mean_of_a_table (lot : Z -> Z -> Z) (read : option nat -> list (list Z) -> list Q) table table' :
+  neighbouring Z Z.eq_dec table table'
+  -> let every := [statistic_of Symmetric Mean 1%Q Z Z.eq_dec (groups_listed 2) (way_of_persons Z 2 1 2 lot)
+       (unit_of_persons 2 1 2 true) 0 3 (fun _ => 0) (totals Z 2 Mean 0 3)] in
+     let released table := release Symmetric laplace_for 1 read every (persons_of Z Z.eq_dec 2 true 0 table) in
+     noises laplace_for 1 (map (task_of Symmetric) every) = [[LaplaceNoise (12 # 1); LaplaceNoise (4 # 1)]]
+     /\ private (Q2R 1) (released table) (released table').
+Proof.
+intros N. cbv zeta. split; [reflexivity|].
+apply (a_table_of_persons_is_private Z Z.eq_dec 2 true 0 1 2 lot (list Q) true Mean 0 3 1 read); auto; try reflexivity; lia.
+Qed.

@@ -1,5 +1,7 @@
 (** A quantile is chosen among public candidates (src/soundsum/privacy/choice.py): the candidates' errors, how far one unit
-    moves them, and the privacy of permute-and-flip and of the exponential mechanism. *)
+    moves them, and the privacy of permute-and-flip and of the exponential mechanism.
+
+    Page: docs/theorems/quantiles.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool Arith Permutation.
 From Soundsum Require Import Programs Samplers Coins Laplace Private Composition Theta Renyi Relations Conditions Claims Shares Ranges Choices Released.
@@ -465,3 +467,18 @@ apply (zcdp_more _ ((IZR (Qnum rate) / IZR (Zpos (Qden rate))) ^ 2 * IZR (rank_s
   destruct candidates; [congruence|discriminate].
 Qed.
 End Quantiles.
+
+(** * On a concrete release *)
+(** ss.median(data, ..., epsilon=1), of integers, among four candidates: coins at the rate 1/2. *)
+Theorem a_median X (value : X -> Z) (read : list nat -> Z) d d' :
+  symmetric d d'
+  -> let u := Unit None None 1 in
+     let chosen d :=
+       then_read (choose_all (choose_at (1 # 2)) (all_errors [tt] (fun x _ => [value x]) 1 2 [0; 10; 20; 30] d)) read in
+     rate_for 1 u 1 2 false = (1 # 2)%Q /\ private (Q2R 1) (chosen d) (chosen d').
+Proof.
+intros N. cbv zeta. split; [reflexivity|].
+apply (quantiles_are_private X unit [tt] (fun x _ => [value x]) (Unit None None 1) Symmetric None 1 2 [0; 10; 20; 30]);
+  auto; try reflexivity; try lia.
+repeat split; cbn; try lia; congruence.
+Qed.

@@ -1,6 +1,8 @@
 (** The default releases, whole: sums, counts, means, variances and histograms, of records and of persons, by groups, under
     every relation. The records' bits become integers, these are added exactly, epsilon is divided between the parts as the
-    code divides it, each part gets Laplace noise drawn from bytes, and anything may be computed from the result. *)
+    code divides it, each part gets Laplace noise drawn from bytes, and anything may be computed from the result.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.
@@ -308,7 +310,7 @@ Qed.
 Theorem no_noise_where_nothing_moves epsilon n l : norm1 n = 0 -> noisy_vector (laplace_for epsilon n) l = noisy_vector NoNoise l.
 Proof. intros E. unfold laplace_for, is_moved. now rewrite E. Qed.
 
-(** * What people read *)
+(** * The numbers that people read *)
 Open Scope Q_scope.
 Definition at_least_one (n : Z) : Q := inject_Z (Z.max 1 n).
 

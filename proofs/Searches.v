@@ -3,6 +3,7 @@
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
 From Soundsum Require Import Relations Programs Samplers Coins Laplace Private Composition Theta Released GaussianReleases Selection.
+From Soundsum Require Deltas.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -69,7 +70,7 @@ apply (tends_total _ (fun fuel i => w (Z.of_nat i - Z.of_nat k)%Z * weigh (lapla
 intros i _. apply tends_scal. now apply laplace_tends.
 Qed.
 
-(** The sampler always ends, so that what is lost is what lies beyond. *)
+(** The sampler always ends, so only draws beyond reach are lost. *)
 Lemma everything_tends : Un_cv (fun fuel => weigh (laplace fuel t s) (fun _ => 1)) 1.
 Proof.
 destruct (bounded_tends t s (fun _ => 1) ltac:(intros; lra)) as [p C]. enough (E : p = 1) by now rewrite E in C.
@@ -154,15 +155,14 @@ apply (tends_then _ _ _ _ w (fun o => search x k counts (fun rest => w (o :: res
 - apply group_tends. intros o. now apply (value_range _ (find_groups counts) (fun rest => w (o :: rest))), IH.
 Qed.
 
-(** Of any two tables that Selection.v has as near: for every event, counted over all lists of bytes. *)
-Theorem near_is_nearly_private epsilon delta l l' :
-  near epsilon delta (search x k l) (search x k l') -> nearly_private epsilon delta (find_groups l) (find_groups l').
+(** Of any two tables that Selection.v has as near. *)
+Theorem near_is_nearly_close epsilon delta l l' :
+  near epsilon delta (search x k l) (search x k l') -> Deltas.nearly_close epsilon delta (find_groups l) (find_groups l').
 Proof.
-intros N event. assert (W := passes_is_a_weight _ event). exists (search x k l (passes event)), (search x k l' (passes event)).
-split; [|split].
-- apply value_on_bytes; auto using grows_groups, the_search_is_exact.
-- apply value_on_bytes; auto using grows_groups, the_search_is_exact.
-- apply near_bounds_events; auto using linear_search, search_is_a_law.
+intros N w v v' W T T'.
+assert (E : v = search x k l w) by (apply (UL_sequence _ _ _ T); now apply the_search_is_exact).
+assert (E' : v' = search x k l' w) by (apply (UL_sequence _ _ _ T'); now apply the_search_is_exact).
+rewrite E, E'. apply near_bounds_events; auto using linear_search, search_is_a_law.
 Qed.
 
 (** * Tables *)
@@ -170,28 +170,63 @@ Section Tables.
 Variables (X G : Type) (same : forall a b : G, {a = b} + {a <> b}) (groups_of : X -> list G) (every : list G).
 Hypothesis every_once : NoDup every.
 
+Notation found table := (find_groups (counts X G same groups_of every table)).
+
 (** Adding or removing a person, who counts in at most g groups: the scale t / s is g / epsilon. *)
-Theorem finding_groups_is_private g epsilon table table' :
+Lemma finding_groups_is_nearly_close g epsilon table table' :
   (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
-  -> nearly_private epsilon (1 - (1 - edge x k) ^ g)
-       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+  -> Deltas.nearly_close epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
 Proof.
-intros Few H E. apply near_is_nearly_private. apply near_more with (INR g * x) (1 - (1 - edge x k) ^ g); auto using linear_search; try lra.
+intros Few H E. apply near_is_nearly_close. apply near_more with (INR g * x) (1 - (1 - edge x k) ^ g); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
   replace (INR g * (IZR s / IZR t) * IZR t) with (INR g * IZR s) by (field; lra). exact E.
 - apply finding_groups_is_near; auto using x_positive.
 Qed.
 
 (** Changing a record: the scale is 2 / epsilon. *)
-Theorem finding_groups_of_changed_records_is_private epsilon table table' :
+Lemma finding_groups_of_changed_records_is_nearly_close epsilon table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
-  -> nearly_private epsilon (1 - (1 - edge x k) ^ 2)
-       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+  -> Deltas.nearly_close epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
 Proof.
-intros Few H E. apply near_is_nearly_private. apply near_more with (2 * x) (1 - (1 - edge x k) ^ 2); auto using linear_search; try lra.
+intros Few H E. apply near_is_nearly_close. apply near_more with (2 * x) (1 - (1 - edge x k) ^ 2); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
   replace (2 * (IZR s / IZR t) * IZR t) with (2 * IZR s) by (field; lra). exact E.
 - apply finding_groups_of_changed_records_is_near; auto using x_positive.
+Qed.
+
+(** For every event, counted over all lists of bytes. *)
+Theorem finding_groups_is_private g epsilon table table' :
+  (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
+  -> nearly_private epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
+Proof. intros. apply Deltas.nearly_close_is_private; auto using grows_groups. now apply finding_groups_is_nearly_close. Qed.
+
+Theorem finding_groups_of_changed_records_is_private epsilon table table' :
+  (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
+  -> nearly_private epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
+Proof.
+intros. apply Deltas.nearly_close_is_private; auto using grows_groups.
+now apply finding_groups_of_changed_records_is_nearly_close.
+Qed.
+
+(** Then statistics over the groups that were found, which are private for every public list of groups: of persons, or of
+    records that come or go, and of records that change. *)
+Theorem statistics_over_found_groups_are_private A g epsilon e2 d2 (f f' : list (option Z) -> nat -> program A) table table' :
+  (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
+  -> (forall r, grows (f r)) -> (forall r, grows (f' r)) -> 0 <= d2 -> (forall r, Deltas.nearly_close e2 d2 (f r) (f' r))
+  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ g + d2) (then_ (found table) f) (then_ (found table') f').
+Proof.
+intros Few H E K K' D C. apply Deltas.nearly_close_is_private; auto using grows_then, grows_groups.
+apply Deltas.nearly_close_then; auto using grows_groups. now apply finding_groups_is_nearly_close.
+Qed.
+
+Theorem statistics_over_found_groups_of_changed_records_are_private A epsilon e2 d2
+    (f f' : list (option Z) -> nat -> program A) table table' :
+  (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
+  -> (forall r, grows (f r)) -> (forall r, grows (f' r)) -> 0 <= d2 -> (forall r, Deltas.nearly_close e2 d2 (f r) (f' r))
+  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ 2 + d2) (then_ (found table) f) (then_ (found table') f').
+Proof.
+intros Few H E K K' D C. apply Deltas.nearly_close_is_private; auto using grows_then, grows_groups.
+apply Deltas.nearly_close_then; auto using grows_groups. now apply finding_groups_of_changed_records_is_nearly_close.
 Qed.
 End Tables.
 End Noise.
@@ -219,4 +254,25 @@ assert (Sum : (1 - a) * lsum (slope x) (interval k) = 1 + a - 2 * a ^ S k).
     rewrite E, Nat.sub_diag by lia. simpl. ring. }
   rewrite Rmult_plus_distr_l, Down, Up, total_geometric. cbn [pow]. ring. }
 unfold edge, kept. rewrite (proj1 (V k)). rewrite <- Sum. generalize (slopes_pos x k). intros. field. split; lra.
+Qed.
+
+(** ss.groups(table, by=..., epsilon=1, delta="1/8"), of records, among three groups: noise within 3, so that a group is
+    named from 4 on. *)
+Theorem a_search X (group : X -> Z) table table' :
+  symmetric table table'
+  -> let found d := find_groups 1 1 3 (counts X Z Z.eq_dec (fun x => [group x]) [0; 1; 2]%Z d) in
+     nearly_private 1 (/ 8) (found table) (found table').
+Proof.
+intros N. cbv zeta. apply nearly_more with (1 - (1 - edge (IZR 1 / IZR 1) 3) ^ 1).
+- replace (IZR 1 / IZR 1) with 1 by field. rewrite the_edge_is by lra. cbv zeta. set (a := exp (- (1))).
+  assert (A : 0 < a <= / 2).
+  { unfold a. split; [apply exp_pos|]. rewrite exp_Ropp. apply Rinv_le_contravar; [lra|]. generalize (exp_ineq1_le 1). lra. }
+  assert (A2 : 0 < a * a <= / 4) by nra. assert (A3 : 0 < a * (a * a) <= / 8) by nra.
+  assert (A4 : 0 < a * (a * (a * a)) <= a * / 8) by (split; [nra|apply Rmult_le_compat_l; lra]).
+  replace (a ^ 4) with (a * (a * (a * a))) by ring. replace (a ^ 3) with (a * (a * a)) by ring.
+  set (b := a * (a * a)) in *. set (c := a * b) in *. rewrite pow_1.
+  replace (1 - (1 - b * (1 - a) / (1 + a - 2 * c))) with (b * (1 - a) / (1 + a - 2 * c)) by ring.
+  apply Rmult_le_reg_r with (1 + a - 2 * c); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
+- apply finding_groups_is_private; auto; try lia; try (simpl; lra).
+  repeat (constructor; [cbn [In]; lia|]). constructor.
 Qed.
