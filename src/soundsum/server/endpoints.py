@@ -26,6 +26,7 @@ from starlette.exceptions import HTTPException
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
 from soundsum.requests.write_request import describe_requests
+from soundsum.server.cores import OneCore
 from soundsum.server.fair_queue import FairQueue
 from soundsum.server.served import Asked, ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.tokens import Token, Tokens
@@ -87,7 +88,7 @@ class Desk:
         self._free = FairQueue(FREE_AT_ONCE, limits.waiting, limits.each)
         self._reading = FairQueue(READ_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._listing = FairQueue(LIST_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
-        self._last_read = LastRead()
+        self._last_read, self._core = LastRead(), OneCore()
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._tasks: set[asyncio.Task[Stored]] = set()
@@ -185,7 +186,7 @@ class Desk:
             try:
                 async with self._queues[table.name].take_turn(analyst):
                     loop = asyncio.get_running_loop()
-                    return await loop.run_in_executor(self._threads, table.release, analyst, own, body, asked)
+                    return await loop.run_in_executor(self._threads, self._release, table, analyst, own, body, asked)
             finally:
                 table.end(analyst, own)
 
@@ -193,6 +194,14 @@ class Desk:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
+
+    def _release(self, table: ServedTable, *asked: Any) -> Stored:
+        self._core.keep(table.is_small)
+        return table.release(*asked)
+
+    def keep_to_one_core(self) -> None:
+        """Keep this thread, that of the loop, on the core of those that answer, if all tables are small."""
+        self._core.keep(all(table.is_small for table in self.tables.values()))
 
     async def close(self) -> None:
         """Finish what is in progress."""
