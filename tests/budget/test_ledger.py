@@ -82,11 +82,6 @@ def refund_old(budget):
 @pytest.mark.parametrize("act", ACTS.values(), ids=ACTS)
 def test_nothing_takes_more_work_in_a_long_ledger(tmp_path, monkeypatch, act):
     """Counted in the steps of SQLite's machine: no line is looked at that need not be."""
-    budget = Budget(epsilon=1000, delta="1e-6", path=tmp_path / "ledger.db", max_failures=10**6)
-    failed = [spend(budget, Cost(epsilon="1/9")) for _ in range(4)]
-    for number in failed:
-        budget.fail(number)
-    budget.failed = iter(failed)
     steps, connect = [0], sqlite3.connect
 
     def connect_and_count(*arguments, **options):
@@ -94,12 +89,17 @@ def test_nothing_takes_more_work_in_a_long_ledger(tmp_path, monkeypatch, act):
         db.set_progress_handler(lambda: steps.append(steps.pop() + 1), 1)
         return db
 
+    monkeypatch.setattr(ledger_file.sqlite3, "connect", connect_and_count)
+    budget = Budget(epsilon=1000, delta="1e-6", path=tmp_path / "ledger.db", max_failures=10**6)
+    failed = [spend(budget, Cost(epsilon="1/9")) for _ in range(4)]
+    for number in failed:
+        budget.fail(number)
+    budget.failed = iter(failed)
+
     def count_steps(act):
         ACTS["settle"](budget)  # the last line is then of one kind
         steps[0] = 0
-        with monkeypatch.context() as patch:
-            patch.setattr(ledger_file.sqlite3, "connect", connect_and_count)
-            act(budget)
+        act(budget)
         return steps[0]
 
     count_steps(act)

@@ -139,6 +139,54 @@ def test_an_older_copy_put_back_is_noticed_by_whoever_charged_since(path):
         charge(budget)
 
 
+def test_a_connection_is_kept_for_the_same_file_alone(path, monkeypatch):
+    """It is opened again for a file with other permissions, and for another file of the same name."""
+    opened, connect = [], sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: opened.append(a) or connect(*a, **k))
+    budget = Budget(path=path)
+    opened.clear()
+    charge(budget)
+    charge(budget)
+    assert len(opened) == 1
+    path.chmod(0o600)
+    charge(budget)
+    assert len(opened) == 2
+    path.with_name("copy.db").write_bytes(path.read_bytes())
+    path.rename(path.with_name("old.db"))
+    path.with_name("copy.db").rename(path)
+    charge(budget)
+    assert len(opened) == 3
+    assert [len(Budget(path=one).entries()) for one in (path, path.with_name("old.db"))] == [5, 4]
+
+
+def test_no_page_is_kept_with_a_connection(path):
+    """Another history of as many writes, put back into the same file, is what counts from then on."""
+    before = path.read_bytes()
+    charge(Budget(path=path), "1/4")
+    other = path.read_bytes()
+    path.write_bytes(before)
+    budget = Budget(path=path)
+    charge(budget, "1/8")
+    assert budget.spent == Cost("1/4")
+    path.write_bytes(other)
+    assert budget.spent == Cost("3/8")
+
+
+def test_a_fork_opens_the_ledger_for_itself(path):
+    budget = Budget(path=path)
+    charge(budget)
+    child = os.fork()
+    if not child:
+        try:
+            charge(budget)
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    charge(budget)
+    assert len(Budget(path=path).entries()) == 4
+
+
 def test_a_file_replaced_during_a_charge_is_no_charge(path, monkeypatch):
     """The charge went to a file that is not there any more, so nothing may be released for it."""
     budget, older = Budget(path=path), path.read_bytes()

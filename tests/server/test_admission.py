@@ -1,15 +1,19 @@
 """Nobody gets in without a token, or by another name, or over the network without encryption."""
 
 import json
+import os
 import re
 import sqlite3
 import subprocess
+import time
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
 
 from soundsum.refusals import Reason
+from soundsum.server.endpoints import MOST_READ, SHORT_REQUEST, LastRead
 from soundsum.server.running import Place
 from soundsum.server.tokens import Tokens
 from tests.refusing import refused
@@ -55,6 +59,40 @@ def test_tokens_end_and_are_revoked_at_once(server):
         db.execute("UPDATE tokens SET ends = ? WHERE number = ?", (yesterday, int(token.split("_")[1])))
     with server.client(token) as client:
         assert client.get("/v1/tables").status_code == 401
+
+
+def test_a_token_is_found_at_once_or_by_whoever_can_wait(tmp_path):
+    tokens = Tokens(tmp_path / "owner.toml")
+    given = tokens.add("ann")
+    assert tokens.find_at_once(given) == tokens.find(given)
+    other = Tokens(tmp_path / "other.toml")
+    for change in (lambda: tokens.revoke("ann"), lambda: os.replace(other.path, tokens.path)):
+        assert tokens.find_at_once(given := tokens.add("ann")).who == "ann"
+        change()
+        assert tokens.find_at_once(given) is tokens.find(given) is None
+    given = tokens.add("ann")
+    assert tokens.find_at_once(given).who == "ann"
+    with closing(sqlite3.connect(tokens.path, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        begun = time.monotonic()
+        assert tokens.find_at_once(given) is None
+        assert time.monotonic() - begun < 4  # of the 5 s for which others wait
+    assert tokens.find_at_once(given).who == "ann"
+    tokens.path.unlink()
+    assert tokens.find_at_once(given) is None
+
+
+def test_a_request_is_known_again_for_its_analyst_alone():
+    read, asked = LastRead(), ("digest", ({}, {}))
+    read.keep("visits", "ann", b"{}", asked)
+    assert read.find("visits", "ann", b"{}") == asked
+    for other in (("visits", "bob", b"{}"), ("costs", "ann", b"{}"), ("visits", "ann", b"{ }")):
+        assert read.find(*other) is None
+    read.keep("visits", "ann", bytes(SHORT_REQUEST + 1), asked)
+    assert read.find("visits", "ann", bytes(SHORT_REQUEST + 1)) is None
+    for number in range(MOST_READ):
+        read.keep("visits", "bob", f"{number}".encode(), asked)
+    assert read.find("visits", "ann", b"{}") is None
 
 
 def test_a_share_belongs_to_an_analyst_and_not_to_a_token(server):

@@ -5,8 +5,8 @@ write at the same time share one. Every line has what is spent and how many read
 longer in a long ledger, and nothing has to be taken back when a process dies. `read` goes through all lines and checks
 that they add up.
 
-Every operation opens the file afresh: a connection must not survive a fork, and a ledger that was moved away or
-replaced must not be written to.
+Every operation looks whether the file is still the one that was opened, and opens it afresh otherwise: a connection
+must not survive a fork, and a ledger that was moved away or replaced must not be written to.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from soundsum.budget.history import Asker, Entry, Kind, Tally, change_state, refuse_closed
-from soundsum.budget.ledger_file import create_ledger, refuse_damaged, refuse_replaced, refuse_unwritable, transact
+from soundsum.budget.ledger_file import (
+    KeptConnection,
+    create_ledger,
+    refuse_damaged,
+    refuse_replaced,
+    refuse_unwritable,
+    transact,
+)
 from soundsum.budget.ledger_tables import (
     Identity,
     LedgerRows,
@@ -27,6 +34,7 @@ from soundsum.budget.ledger_tables import (
     fetch_charges,
     fetch_rows,
     find_charge,
+    follow_own,
     identify,
     lay_out,
     read_charge,
@@ -90,7 +98,7 @@ class Ledger:
             own = identify(db, self.path)
             return own, read_tip(db, self.path, own.terms).number
 
-        self._shared = SharedTransactions(self._carry_out)
+        self._shared, self._kept = SharedTransactions(self._carry_out), KeptConnection()
         self._own, self._lines = transact(self.path, look)  # lines that were seen, at least
         self.limit, self.max_failures = self._own.terms.limit, self._own.terms.max_failures
         self.binding: Binding | None = self._own.terms.binding
@@ -234,12 +242,14 @@ class Ledger:
             if tip.number < self._lines:
                 raise refuse_replaced(self.path, "an older copy is in its place; nothing was charged")
             for act in acts:
+                before = db.total_changes
                 act.carry_out(db, tip.tally)
-                if act.writes:
-                    tip = read_tip(db, self.path, self._own.terms)
+                if db.total_changes != before:
+                    tip = follow_own(db, tip)
             return tip.number
 
-        self._lines = transact(self.path, carry_out, "IMMEDIATE" if any(act.writes for act in acts) else "DEFERRED")
+        kind = "IMMEDIATE" if any(act.writes for act in acts) else "DEFERRED"
+        self._lines = transact(self.path, carry_out, kind, self._kept)
 
 
 def _find_answered(db: sqlite3.Connection, charge: int, wanted: Asker | None = None) -> Answered | None:

@@ -10,7 +10,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
@@ -26,18 +26,60 @@ BESIDE = ("-journal", "-wal", "-shm")
 """Files that SQLite keeps beside one, and finds by its name."""
 
 
-def transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IMMEDIATE") -> T:
+class KeptConnection:
+    """A connection that stays open after a transaction, for the next one on the very same file.
+
+    It serves the process that opened it, and a file of the same name, permissions and identity, as SQLite finds the
+    journal by the name that it was opened by. It keeps what SQLite has learnt of the tables and statements, and no page
+    of the file.
+    """
+
+    def __init__(self) -> None:
+        self._link: sqlite3.Connection | None = None
+        self._place: object = None
+
+    def __reduce__(self) -> tuple[type[KeptConnection], tuple[()]]:
+        return KeptConnection, ()  # it stays in this process
+
+    def take(self, place: object) -> sqlite3.Connection | None:
+        """The connection, if it is to this place; it is then another's to keep or to close."""
+        link, self._link = self._link, None
+        if link is not None and (place is None or place != self._place):
+            link.close()
+            link = None
+        return link
+
+    def keep(self, link: sqlite3.Connection, place: object) -> None:
+        self._link, self._place = link, place
+
+    def __del__(self) -> None:
+        if self._link is not None:
+            self._link.close()
+
+
+def transact(
+    path: Path,
+    act: Callable[[sqlite3.Connection], T],
+    kind: str = "IMMEDIATE",
+    kept: KeptConnection | None = None,
+) -> T:
     """Do all of an act at the end, or, on any exception or death before that, nothing of it.
 
     synchronous = EXTRA, because under FULL a power cut just after a commit can bring the deleted journal back, and with
     it undo a charge whose release is out. It is a function and no context manager, as whatever such a manager raises
     for an error inside it has that error as its context.
+
+    kept: where a connection is kept from one transaction to the next; one caller at a time may give it.
     """
     failure: Exception | None = None
     before = _require_one_name(path)
+    place = None if kept is None else _find_place(path)
+    link = None if kept is None else kept.take(place)
     try:
-        link = sqlite3.connect(_find_address(path), uri=True, timeout=PATIENCE, isolation_level=None)
-        with closing(link) as db:  # closing rolls back what is not committed
+        link = link or _connect(path)
+        with ExitStack() as ending:
+            ending.callback(link.close)  # closing rolls back what is not committed
+            db = link
             db.execute("PRAGMA synchronous = EXTRA")
             db.execute(f"BEGIN {kind}")
             if db.execute("PRAGMA journal_mode").fetchone() != ("delete",):
@@ -50,6 +92,10 @@ def transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IM
                 )
             done = act(db)
             db.execute("COMMIT")
+            if kept is not None and place is not None:
+                db.execute("PRAGMA shrink_memory")  # the next transaction reads every page from the file again
+                ending.pop_all()
+                kept.keep(db, place)
     except sqlite3.Error as error:
         failure = _explain(path, error)
     if failure is not None:
@@ -57,6 +103,26 @@ def transact(path: Path, act: Callable[[sqlite3.Connection], T], kind: str = "IM
     if _require_one_name(path) != before:
         raise refuse_replaced(path, "it was replaced just now; nothing was released")
     return done
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(
+        _find_address(path), uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+
+
+def _find_place(path: Path) -> object:
+    """What a connection that is kept must be to: this process's, by this name, with this file and who may write it.
+
+    None where that cannot be known, or an open file could not be moved away.
+    """
+    if os.name != "posix":
+        return None
+    try:
+        found = os.stat(path)
+        return os.getpid(), os.path.realpath(path), found.st_dev, found.st_ino, found.st_mode, found.st_uid
+    except OSError:
+        return None
 
 
 @lru_cache

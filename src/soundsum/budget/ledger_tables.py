@@ -23,7 +23,7 @@ from soundsum.budget.query import Query
 from soundsum.budget.scope import Binding
 from soundsum.budget.shares import TABLES, follow_questions
 from soundsum.numbers.quoting import printed
-from soundsum.privacy.cost import Cost, exact_text
+from soundsum.privacy.cost import Cost, exact_text, read_cost
 from soundsum.randomness import random_bytes
 from soundsum.refusals import Reason, RefusedValue
 
@@ -162,9 +162,16 @@ def _read_line(row: tuple[Any, ...]) -> LedgerLine:
     number, at, kind, about, what, query, *amounts, failures = row
     if (what is None) == (query is None) or (kind == "charge") != (amounts[1] is not None):
         raise ValueError("a line is about one thing, and a charge has a cost")
-    asked = what if query is None else Query.from_json(json.loads(query))
-    own = Cost(*amounts[:3]) if kind == "charge" else None
-    return LedgerLine(number, datetime.fromisoformat(at), kind, about, asked, own, Tally(Cost(*amounts[3:]), failures))
+    asked = what if query is None else _read_query(query)
+    own = read_cost(*amounts[:3]) if kind == "charge" else None
+    return LedgerLine(
+        number, datetime.fromisoformat(at), kind, about, asked, own, Tally(read_cost(*amounts[3:]), failures)
+    )
+
+
+@lru_cache(maxsize=256)  # the same is asked again and again
+def _read_query(text: str) -> Query:
+    return Query.from_json(json.loads(text))
 
 
 @dataclass(frozen=True)
@@ -192,6 +199,13 @@ def read_tip(db: sqlite3.Connection, path: Path, terms: Terms) -> Tip:
     except UNREADABLE:
         pass
     raise refuse_damaged(path)
+
+
+def follow_own(db: sqlite3.Connection, tip: Tip) -> Tip:
+    """The last line after this very transaction has written more, which it need not doubt."""
+    query = "SELECT number, total_epsilon, total_delta, total_rho, failures FROM lines ORDER BY number DESC LIMIT 1"
+    row = db.execute(query).fetchone()
+    return tip if row is None else Tip(row[0], Tally(read_cost(*row[1:4]), row[4]))
 
 
 def read_last_number(db: sqlite3.Connection) -> Any:

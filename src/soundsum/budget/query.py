@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
@@ -103,9 +103,8 @@ class Asked:
     share: Fraction  # 0 where no noise is needed
 
     def to_json(self) -> dict[str, Any]:
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        exact = {name: str(x) for name, x in plain.items() if isinstance(x, Fraction)}
-        return plain | exact | {"cells": None if self.cells is None else self.cells.to_json()}
+        plain = {name: str(x) if isinstance(x, Fraction) else x for name, x in vars(self).items()}
+        return plain | {"cells": None if self.cells is None else self.cells.to_json()}
 
     @classmethod
     def from_json(cls, given: Any) -> Asked:

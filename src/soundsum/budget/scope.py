@@ -71,6 +71,8 @@ class Binding:
         The remedy is to ask for what the budget is about, unless that protects less: records instead of persons do,
         and so does any relation beside symmetric, under which order or size is public.
         """
+        if asked == self:
+            return
         named = "..." if self.privacy_unit == VALUES else repr(self.privacy_unit)  # ids without a name: those given
         for option, kind, theirs, ours, own in (
             ("privacy_unit", "another unit", (asked.unit, asked.ids), (self.unit, self.ids), named),

@@ -12,11 +12,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from soundsum.budget.history import Asker, Entry, Kind, Tally, refuse_closed
 from soundsum.budget.limit import Limit
-from soundsum.privacy.cost import Cost, exact_text
+from soundsum.privacy.cost import Cost, exact_text, read_cost
 from soundsum.refusals import Reason, RefusedValue
 
 TABLES = """
@@ -114,7 +115,12 @@ def find_share(db: sqlite3.Connection, asker: Asker, whole: Limit) -> Share | No
         return None
     epsilon, delta, rho, most = row
     tally = _find_tally(db, asker, whole)
-    return Share(Limit.of(epsilon, Fraction(delta), rho), most, tally.spent, tally.failures)
+    return Share(_read_limit(epsilon, delta, rho), most, tally.spent, tally.failures)
+
+
+@lru_cache(maxsize=1024)
+def _read_limit(epsilon: str | None, delta: str, rho: str | None) -> Limit:
+    return Limit.of(epsilon, Fraction(delta), rho)
 
 
 def _find_tally(db: sqlite3.Connection, asker: Asker, whole: Limit) -> Tally:
@@ -124,7 +130,7 @@ def _find_tally(db: sqlite3.Connection, asker: Asker, whole: Limit) -> Tally:
     if row is None:
         return Tally(whole.nothing)
     is_reopened, *amounts, failures = row
-    return Tally(Cost(*amounts), 0 if is_reopened else failures)
+    return Tally(read_cost(*amounts), 0 if is_reopened else failures)
 
 
 def charge_share(db: sqlite3.Connection, question: Question, whole: Limit, cost: Cost, what: object) -> Tally:

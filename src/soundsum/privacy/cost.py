@@ -69,6 +69,12 @@ class Cost:
         return {"epsilon": exact_text(self.epsilon), "delta": exact_text(self.delta), "rho": exact_text(self.rho)}
 
 
+@lru_cache(maxsize=1024)  # a ledger's last lines are read again and again
+def read_cost(epsilon: str | None, delta: str | None, rho: str | None) -> Cost:
+    """The cost that a ledger has written down."""
+    return Cost(epsilon, delta, rho)
+
+
 def parse_amount(name: str, value: Any) -> Fraction:
     """A privacy parameter at its exact value: finite and not negative."""
     x = _parse_finite(name, value)

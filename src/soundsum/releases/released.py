@@ -202,7 +202,7 @@ class Release(Framed):
 
         A value beyond every float is null; see `exact`.
         """
-        origin, unit = self.origin, self.plan.unit
+        origin, unit, interval = self.origin, self.plan.unit, self.interval(0.95)
         group = as_plain(self.group)
         return {
             "statistic": self.statistic,
@@ -213,8 +213,8 @@ class Release(Framed):
             "value": finite(self.value),
             "exact": str(self.exact),
             "noisy": [str(part) for part in self.noisy],
-            "interval_95": [finite(end) for end in self.interval(0.95)],
-            "informative": self.informative,
+            "interval_95": [finite(end) for end in interval],
+            "informative": self.facts.is_informative(*interval),
             **({"rank_error_95": self.rank_error(0.95)} if self.facts.is_ranked else {}),
             "bounds": [str(bound) for bound in self.bounds],
             "unit": str(unit),

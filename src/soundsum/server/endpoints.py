@@ -10,21 +10,23 @@ import json
 import logging
 import re
 import time
-from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
 from soundsum.requests.write_request import describe_requests
+from soundsum.server.cores import OneCore
 from soundsum.server.fair_queue import FairQueue
 from soundsum.server.served import Asked, ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.tokens import Token, Tokens
@@ -40,6 +42,7 @@ LOG = logging.getLogger("soundsum.server")
 FREE_AT_ONCE = READ_AT_ONCE = LIST_AT_ONCE = 2
 ASIDE = 40  # threads for what is done beside the loop, most of which waits for a ledger when there are many
 MOST_CALLS = 32  # of each analyst, charged and free
+SHORT_REQUEST, MOST_READ = 1 << 11, 1 << 9  # bytes of a request that is kept as it was read, and how many are
 PATIENCE = 10.0  # seconds for the body of a request
 LONGEST_PATH = 200  # characters in the log
 SECRET = re.compile(r"ss_\d*_[A-Za-z0-9_-]+")  # a token where none belongs
@@ -55,6 +58,27 @@ class Capacity:
     each: int = 8  # of each analyst
 
 
+class LastRead:
+    """The last short requests, as they were read: of an analyst, who alone can tell that theirs is read faster."""
+
+    def __init__(self) -> None:
+        self._read: OrderedDict[tuple[str, str, bytes], tuple[str, Asked]] = OrderedDict()
+
+    def find(self, table: str, analyst: str, given: object) -> tuple[str, Asked] | None:
+        """The digest of a request, and what it asks of the table, by the snapshot that never changes."""
+        place = (table, analyst, given)
+        if not isinstance(given, bytes) or place not in self._read:
+            return None
+        self._read.move_to_end(place)  # type: ignore[arg-type]
+        return self._read[place]  # type: ignore[index]
+
+    def keep(self, table: str, analyst: str, given: object, read: tuple[str, Asked]) -> None:
+        if isinstance(given, bytes) and len(given) <= SHORT_REQUEST:
+            self._read[table, analyst, given] = read
+            if len(self._read) > MOST_READ:
+                self._read.popitem(last=False)
+
+
 class Desk:
     """The tables that are served, the tokens, and the turns at each table."""
 
@@ -64,6 +88,7 @@ class Desk:
         self._free = FairQueue(FREE_AT_ONCE, limits.waiting, limits.each)
         self._reading = FairQueue(READ_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._listing = FairQueue(LIST_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
+        self._last_read, self._core = LastRead(), OneCore()
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._tasks: set[asyncio.Task[Stored]] = set()
@@ -125,30 +150,35 @@ class Desk:
         table: ServedTable,
         analyst: str,
         key: str | None,
-        read: Callable[[], dict[str, Any]],
+        read: Callable[[U], dict[str, Any]],
+        given: U,
         stored_will_do: bool = False,
     ) -> Stored:
         """Answer a charged question, once for each key; goes on if whoever asked does not wait.
 
-        `read` gives what is asked, or raises a Reply.
+        `read` makes what is asked of what is given, or raises a Reply.
         With `stored_will_do`, an earlier release of this analyst's for the same request is given again.
         """
         looks_back = key is not None or stored_will_do
 
         def read_at_once() -> tuple[dict[str, Any], str, Asked | None]:
-            written = read()
+            written = read(given)
             return written, digest(table.name, written), None if looks_back else table.read(written)
 
-        async with self._reading.take_turn(analyst):
-            written, body, asked = await self.aside(read_at_once)
-        if asked is None:  # what was stored is given even if the table would refuse it today
+        body, asked = self._last_read.find(table.name, analyst, given) or ("", None)
+        if asked is None:
+            async with self._reading.take_turn(analyst):
+                written, body, asked = await self.aside(read_at_once)
+        if looks_back:  # what was stored is given even if the table would refuse it today
             found = None if key is None else await self.aside(table.find, analyst, key, body)
             if found is None and stored_will_do:
                 found = await self.aside(table.find_same, analyst, body)
             if found is not None:
                 return found
+        if asked is None:
             async with self._reading.take_turn(analyst):
                 asked = await self.aside(table.read, written)
+        self._last_read.keep(table.name, analyst, given, (body, asked))
         own = key or f"made here: {random_bytes(16).hex()}"
         table.begin(analyst, own, body)
 
@@ -156,7 +186,7 @@ class Desk:
             try:
                 async with self._queues[table.name].take_turn(analyst):
                     loop = asyncio.get_running_loop()
-                    return await loop.run_in_executor(self._threads, table.release, analyst, own, body, asked)
+                    return await loop.run_in_executor(self._threads, self._release, table, analyst, own, body, asked)
             finally:
                 table.end(analyst, own)
 
@@ -164,6 +194,14 @@ class Desk:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
+
+    def _release(self, table: ServedTable, *asked: Any) -> Stored:
+        self._core.keep(table.is_small)
+        return table.release(*asked)
+
+    def keep_to_one_core(self) -> None:
+        """Keep this thread, that of the loop, on the core of those that answer, if all tables are small."""
+        self._core.keep(all(table.is_small for table in self.tables.values()))
 
     async def close(self) -> None:
         """Finish what is in progress."""
@@ -185,10 +223,22 @@ def make_app(desk: Desk) -> FastAPI:
         openapi_url="/v1/openapi.json", redirect_slashes=False,
     )  # fmt: skip
     app.state.desk = desk
-    app.include_router(make_api(desk))
+    app.router.route_class = PlainRoute
+    add_api(app, desk)
     app.add_exception_handler(HTTPException, _answer_http)
     app.add_exception_handler(Exception, _answer_fault)
     return app
+
+
+class PlainRoute(APIRoute):
+    """A route whose endpoint takes the request and the names in its path, and reads everything else itself."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def handle(request: Request) -> Response:
+            response: Response = await self.endpoint(request=request, **request.path_params)
+            return response
+
+        return handle
 
 
 @asynccontextmanager
@@ -223,7 +273,8 @@ async def read_limited(request: Request) -> bytes:
 async def find_caller(desk: Desk, request: Request) -> Token:
     """Return whose token stands in the header."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    token = await desk.aside(desk.tokens.find, given.strip() if scheme.lower() == "bearer" else "")
+    given = given.strip() if scheme.lower() == "bearer" else ""
+    token = desk.tokens.find_at_once(given) or await desk.aside(desk.tokens.find, given)
     if token is None:
         raise Reply(
             401,
@@ -254,9 +305,8 @@ def write_log(who: str, request: Request, response: Response) -> None:
     LOG.info(json.dumps({"who": who, "call": call, "status": response.status_code, **release}))
 
 
-def make_api(desk: Desk) -> APIRouter:
-    """The calls under /v1."""
-    api = APIRouter(prefix="/v1")
+def add_api(app: FastAPI, desk: Desk) -> None:
+    """Add the calls under /v1, that which is charged first."""
 
     async def call(request: Request, handle: Callable[[Token], Awaitable[Response]]) -> Response:
         who = [""]
@@ -275,21 +325,21 @@ def make_api(desk: Desk) -> APIRouter:
     def take_key(request: Request) -> str | None:
         return refusing(read_key, request.headers.get("idempotency-key"))
 
-    @api.get("/tables", **_describe("List the tables that you have a share of.", LISTED))
+    @app.get("/v1/tables", **_describe("List the tables that you have a share of.", LISTED))
     async def list_tables(request: Request) -> Response:
         async def handle(token: Token) -> Response:
             return JSONResponse([t.describe() for t in await desk.aside(desk.visible, token.who)])
 
         return await call(request, handle)
 
-    @api.get("/tables/{name}", **_describe("Describe a table, by what its owner declared.", OBJECT, 404))
+    @app.get("/v1/tables/{name}", **_describe("Describe a table, by what its owner declared.", OBJECT, 404))
     async def show_table(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
             return JSONResponse((await desk.find_table(token, name)).describe())
 
         return await call(request, handle)
 
-    @api.get("/tables/{name}/budget", **_describe("Show the budget, your share and your charges.", OBJECT, 404))
+    @app.get("/v1/tables/{name}/budget", **_describe("Show the budget, your share and your charges.", OBJECT, 404))
     async def show_budget(name: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
             table = await desk.find_table(token, name)
@@ -297,8 +347,8 @@ def make_api(desk: Desk) -> APIRouter:
 
         return await call(request, handle)
 
-    @api.post(
-        "/tables/{name}/plan",
+    @app.post(
+        "/v1/tables/{name}/plan",
         **_describe("Say what the noise would do, at no charge.", OBJECT, *ASKING, body=_with_error()),
     )
     async def plan(name: str, request: Request) -> Response:
@@ -308,8 +358,8 @@ def make_api(desk: Desk) -> APIRouter:
 
         return await call(request, handle)
 
-    @api.post(
-        "/tables/{name}/dummy",
+    @app.post(
+        "/v1/tables/{name}/dummy",
         **_describe("Answer from made-up rows, at no charge.", OBJECT, *ASKING, body=REQUEST),
     )
     async def dummy(name: str, request: Request) -> Response:
@@ -319,8 +369,8 @@ def make_api(desk: Desk) -> APIRouter:
 
         return await call(request, handle)
 
-    @api.post(
-        "/tables/{name}/release",
+    @app.post(
+        "/v1/tables/{name}/release",
         **_describe("Release, and charge.", OBJECT, *ASKING, body=REQUEST, parameters=[KEY, PREFER]),
     )
     async def release(name: str, request: Request) -> Response:
@@ -328,13 +378,13 @@ def make_api(desk: Desk) -> APIRouter:
             table = await desk.find_table(token, name)
             stored_will_do = request.headers.get("prefer", "").strip().lower() == "stored"
             async with refusing_in_time(table):
-                read = partial(refusing, read_body, await read_limited(request))
-                key = take_key(request)
-                return _give(request, await desk.release(table, token.who, key, read, stored_will_do))
+                given, key = await read_limited(request), take_key(request)
+                read = partial(refusing, read_body)
+                return _give(request, await desk.release(table, token.who, key, read, given, stored_will_do))
 
         return await call(request, handle)
 
-    @api.get("/releases", **_describe("List your releases.", LISTED))
+    @app.get("/v1/releases", **_describe("List your releases.", LISTED))
     async def list_releases(request: Request) -> Response:
         async def handle(token: Token) -> Response:
             tables = await desk.aside(desk.visible, token.who)
@@ -343,14 +393,12 @@ def make_api(desk: Desk) -> APIRouter:
 
         return await call(request, handle)
 
-    @api.get("/releases/{id}", **_describe("Give a release of yours again, as it was given.", OBJECT, 404))
+    @app.get("/v1/releases/{id}", **_describe("Give a release of yours again, as it was given.", OBJECT, 404))
     async def show_release(id: str, request: Request) -> Response:
         async def handle(token: Token) -> Response:
             return _give(request, await desk.aside(find_release, desk, token, id))
 
         return await call(request, handle)
-
-    return api
 
 
 def find_release(desk: Desk, token: Token, id: str) -> Stored:

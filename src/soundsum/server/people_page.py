@@ -166,8 +166,8 @@ def add_pages(app: FastAPI, desk: Desk, is_encrypted: bool) -> None:
                 if given.get("action") == "release":
                     async with refusing_in_time(table):
                         key = refusing(read_key, given.get("key") or None)
-                        read = partial(refusing, _read_asked, form)
-                        request.state.given = stored = await desk.release(table, token.who, key, read)
+                        read = partial(refusing, _read_asked)
+                        request.state.given = stored = await desk.release(table, token.who, key, read, form)
                     return RedirectResponse(f"/releases/{stored.id}", 303)
                 asked = await desk.read(token, _read_asked, form)
                 told["python"] = write_python(find_url(request), table.name, asked)

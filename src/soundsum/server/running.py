@@ -5,6 +5,7 @@ It binds to this machine alone unless a certificate is given, or the name under 
 
 from __future__ import annotations
 
+import gc
 import ipaddress
 import json
 import logging
@@ -266,6 +267,9 @@ def serve(
         if not table.describe()["schema"]:
             say(f"the schema of {name} declares no columns: analysts must give all bounds and groups")
     listening = place.listen()
+    desk.keep_to_one_core()
+    gc.collect()
+    gc.freeze()  # what is there by now stays, and need not be looked through again and again
     say(f"serving {', '.join(desk.tables)} at {place.url}; Ctrl-C ends it")
     config = uvicorn.Config(
         Guard(app, place.names),

@@ -7,6 +7,7 @@ the same schema, and only if they are refused for the same reason, which must th
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,6 +19,7 @@ from soundsum.budget import Budget, BudgetExceeded, Cost
 from soundsum.budget.history import Asker, Entry
 from soundsum.budget.query import SHORT
 from soundsum.budget.shares import AlreadyAsked, Question, Share
+from soundsum.engines import ENGINES, find_engine
 from soundsum.numbers.rationals import finite, nearest_float
 from soundsum.privacy.guarantee import guarantee
 from soundsum.refusals import Reason, Refusal, RefusedValue
@@ -29,6 +31,7 @@ from soundsum.releases.released import Release
 from soundsum.releases.schema import ColumnSchema, find_groups
 from soundsum.requests.parse_columns import Snapshot
 from soundsum.requests.request_file import read_settings, require_few, take_request
+from soundsum.server.cores import SMALL
 from soundsum.server.made_up import MADE_UP, make_up
 from soundsum.server.owner_file import OwnedTable
 from soundsum.server.wire import Reply, refuse, unanswered
@@ -83,6 +86,8 @@ class ServedTable:
         self._running: dict[tuple[str, str], str] = {}  # analysts and keys, and what they ask
         self.holders: set[str] = set()  # analysts who are known to have a share, which nobody loses
         self._lock = threading.Lock()
+        engine = find_engine(owned.data, owned.terms.get("engine"))
+        self._is_read_here = owned.pad is None and engine is ENGINES["memory"] and os.path.isfile(owned.data)
         self._warm_up()
 
     def _warm_up(self) -> None:
@@ -104,6 +109,14 @@ class ServedTable:
     def pad_seconds(self) -> float:
         """The time that every answer takes; 0 where there is no pad."""
         return 0.0 if self.owned.pad is None else read_pad(self.owned.pad)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether this process reads it, and one thread does: an unpadded file of a few megabytes."""
+        try:
+            return self._is_read_here and os.stat(self.owned.data).st_size <= SMALL
+        except OSError:
+            return False
 
     # Free of charge, and without the table
 

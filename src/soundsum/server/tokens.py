@@ -16,11 +16,12 @@ import threading
 import time
 from base64 import urlsafe_b64encode
 from collections import OrderedDict
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from soundsum.budget.ledger_file import KeptConnection
 from soundsum.randomness import random_bytes
 from soundsum.server.owner_file import require_plain_name
 
@@ -59,6 +60,7 @@ class Tokens:
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         with closing(self._connect()) as db, db:
             db.execute(LAY_OUT)
+        self._kept = KeptConnection()
 
     def add(self, who: str, *, is_owner: bool = False, days: int = DAYS) -> str:
         """Make a token, which is shown this once."""
@@ -83,14 +85,21 @@ class Tokens:
 
     def find(self, given: str) -> Token | None:
         """Return whose token this is; None if it is nobody's, has ended or was revoked."""
-        found = TOKEN.fullmatch(given)
-        number, secret = (0, "") if found is None else (int(found[1]), found[2])
         with closing(self._connect()) as db:
-            query = "SELECT number, who, is_owner, made, ends, revoked, digest FROM tokens WHERE number = ?"
-            row = db.execute(query, (number,)).fetchone()
-        digest = bytes(32) if row is None else row[6]
-        is_same = hmac.compare_digest(_digest(_decode(secret)), digest)
-        return _valid(row) if is_same and row is not None else None
+            return _find(db, given)
+
+    def find_at_once(self, given: str) -> Token | None:
+        """As `find`, for one thread that must not wait: None too if the file is being written, or is another."""
+        with suppress(OSError, sqlite3.Error), ExitStack() as ending:
+            found = os.stat(self.path)
+            place = found.st_dev, found.st_ino
+            link = self._kept.take(place) or self._connect(patience=0)
+            ending.callback(link.close)
+            token = _find(link, given)
+            ending.pop_all()
+            self._kept.keep(link, place)
+            return token
+        return None
 
     def find_number(self, number: int) -> Token | None:
         """Return a token by its number, if it is still valid: that of a session."""
@@ -98,8 +107,19 @@ class Tokens:
             query = "SELECT number, who, is_owner, made, ends, revoked FROM tokens WHERE number = ?"
             return _valid(db.execute(query, (number,)).fetchone())
 
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"{self.path.as_uri()}?mode=rw", uri=True, timeout=5)
+    def _connect(self, patience: float = 5) -> sqlite3.Connection:
+        address = f"{self.path.as_uri()}?mode=rw"
+        return sqlite3.connect(address, uri=True, timeout=patience, check_same_thread=False)
+
+
+def _find(db: sqlite3.Connection, given: str) -> Token | None:
+    found = TOKEN.fullmatch(given)
+    number, secret = (0, "") if found is None else (int(found[1]), found[2])
+    query = "SELECT number, who, is_owner, made, ends, revoked, digest FROM tokens WHERE number = ?"
+    row = db.execute(query, (number,)).fetchone()
+    digest = bytes(32) if row is None else row[6]
+    is_same = hmac.compare_digest(_digest(_decode(secret)), digest)
+    return _valid(row) if is_same and row is not None else None
 
 
 def _valid(row: tuple[int, str, int, str, str, str | None] | None) -> Token | None:
