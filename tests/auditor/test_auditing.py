@@ -19,9 +19,8 @@ from soundsum.attacks.ordinary import total_by_name
 from soundsum.auditor.calling import Unsupported
 from soundsum.auditor.choosing import attacks_on
 from soundsum.auditor.limits import Limits
-from soundsum.auditor.measuring import measure
+from soundsum.auditor.measuring import IN_FRESH, IN_THIS, confirm, measure
 from soundsum.auditor.repros import MOST_LINES
-from soundsum.auditor.rerun import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.resolve import imported
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Refused
