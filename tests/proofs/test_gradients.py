@@ -10,7 +10,7 @@ import pytest
 
 from soundsum import native
 from soundsum.gradients import adding
-from soundsum.gradients.terms import Measured
+from soundsum.gradients.adding import Measured
 from soundsum.numbers import clipping
 from soundsum.numbers.clipping import Grid
 
