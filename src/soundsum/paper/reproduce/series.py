@@ -45,9 +45,9 @@ def spacing() -> Plot:
     )
 
 
-def drifting(j: int = 16) -> Plot:
+def drifting() -> Plot:
     """Running sums of repeated rounding 2 in float32, one U apart at the start, and the real sums beside them."""
-    pair = attack("repeated_rounding_2", dtype="float32", relation="hamming", j=j, upper=1)
+    pair = attack("repeated_rounding_2", dtype="float32", relation="hamming", j=16, upper=1)
     lines = []
     for name, side in (("left", pair.left), ("right", pair.right)):
         values = np.asarray(side)
