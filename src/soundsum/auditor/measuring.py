@@ -27,10 +27,10 @@ import numpy as np
 from soundsum.attacks import Attack
 from soundsum.attacks.attack import difference
 from soundsum.auditor.calling import Answer, Failure, Unsupported, as_number, ask, call, failure
-from soundsum.auditor.choosing import WALKS, own_step, times_asked
 from soundsum.auditor.limits import Limits, Stopwatch
 from soundsum.auditor.process import with_threads
 from soundsum.auditor.target import Target
+from soundsum.auditor.target_attacks import WALKS, own_step, times_asked
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.tables.runs import Runs
 
