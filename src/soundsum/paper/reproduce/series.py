@@ -16,7 +16,7 @@ from soundsum.methods import METHODS
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import bfloat16, float32, float64
 from soundsum.pages.draw import Line, Plot
-from soundsum.paper.reproduce.ours import naive, releases
+from soundsum.paper.reproduce.side_by_side import naive, releases
 from soundsum.privacy.planner import Plan
 
 POINTS = 200
@@ -40,8 +40,8 @@ def spacing() -> Plot:
         "value",
         "distance to the next float",
         lines,
-        True,
-        True,
+        log_x=True,
+        log_y=True,
     )
 
 
@@ -95,7 +95,7 @@ def ratios(sized: bool) -> Plot:
     which = "public n" if sized else "private n"
     title = f"The noise each method needs, float32 in [0, 1], {which}"
     name = "ratio_public" if sized else "ratio_private"
-    return Plot(name, title, "records", "sensitivity / ideal", tuple(lines), True, True)
+    return Plot(name, title, "records", "sensitivity / ideal", tuple(lines), log_x=True, log_y=True)
 
 
 def _line(name: str, x: NDArray[np.int64], y: NDArray[np.float64]) -> Line:
