@@ -59,7 +59,7 @@ def measure(tensors, rows, scale):
 
 
 KERNEL = SimpleNamespace(measure=measure)
-"""What soundsum.gradients.cpu does, for arrays of NumPy."""
+"""What adding.CpuKernel does, for arrays of NumPy."""
 
 
 def added(array, name, found):
