@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from audits.table import is_new, key
-from soundsum.auditor.hints import rule_for
+from soundsum.auditor.rules import rule_for
 from soundsum.numbers.formatting import binary
 
 OPENING = """\

@@ -47,8 +47,8 @@ def _theirs(g: Any) -> Any:
 
 
 def _noise(total: Any) -> Any:
-    from soundsum.gradients.adding import add_noise
     from soundsum.gradients.normal import fresh_key
+    from soundsum.gradients.totals import add_noise
 
     add_noise([total], 1 << 24, fresh_key())
     return total

@@ -16,10 +16,11 @@ from typing import Any
 
 import torch
 
-from soundsum.gradients import adding, cuda, plain
-from soundsum.gradients.adding import add_noise
+from soundsum.gradients import adding, cuda
+from soundsum.gradients.adding import PLAIN
 from soundsum.gradients.clipped_sum import Sum
 from soundsum.gradients.normal import draw
+from soundsum.gradients.totals import add_noise
 from soundsum.numbers.clipping import Grid
 
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
@@ -61,33 +62,33 @@ def check() -> None:
             for d in (1, 2, 3, 7, 64, 257, 9000):
                 g = awkward(dtype, d, norm)
                 grid = Grid.of(norm)
-                assert torch.equal(clipped([g.cuda()], grid, cuda)[0], clipped([g], grid, plain)[0]), (dtype, norm, d)
+                assert torch.equal(clipped([g.cuda()], grid, cuda)[0], clipped([g], grid, PLAIN)[0]), (dtype, norm, d)
                 cut = d // 2
                 if cut:
                     parts = [g[:, :cut].contiguous(), g[:, cut:].contiguous()]
                     for apart in (False, True):
                         ours = clipped([x.cuda() for x in parts], grid, cuda, apart)
-                        assert all(map(torch.equal, ours, clipped(parts, grid, plain, apart))), (dtype, norm, d, apart)
+                        assert all(map(torch.equal, ours, clipped(parts, grid, PLAIN, apart))), (dtype, norm, d, apart)
                     some = [[(i * 7919) % (grid.limit // 2) for i in range(len(g))], [i % 3 for i in range(len(g))]]
                     ours = clipped([x.cuda() for x in parts], grid, cuda, True, some)
-                    assert all(map(torch.equal, ours, clipped(parts, grid, plain, True, some))), (dtype, norm, d)
+                    assert all(map(torch.equal, ours, clipped(parts, grid, PLAIN, True, some))), (dtype, norm, d)
                 rows += len(g)
     many = [torch.randn(5, 1 + i % 37).to(FLOATS[i % 3]) for i in range(400)]
     assert all(
         map(
             torch.equal,
             clipped([g.cuda() for g in many], Grid.of(1.0), cuda),
-            clipped(many, Grid.of(1.0), plain),
+            clipped(many, Grid.of(1.0), PLAIN),
         )
     )
     tall = torch.randn(70_000, 3)
-    assert torch.equal(clipped([tall.cuda()], Grid.of(1.0), cuda)[0], clipped([tall], Grid.of(1.0), plain)[0])
+    assert torch.equal(clipped([tall.cuda()], Grid.of(1.0), cuda)[0], clipped([tall], Grid.of(1.0), PLAIN)[0])
     for dtype in FLOATS:
         for n, d in ((3, 100_003), (300, 40_000), (65, 1 << 20)):
             g = (torch.randn(n, d, device="cuda") * torch.exp2(torch.randint(-20, 9, (n, 1), device="cuda"))).to(dtype)
             g[0, -1] = math.nan
             whole = clipped([g], Grid.of(1.0), cuda)[0]
-            assert torch.equal(whole, clipped([g], Grid.of(1.0), plain)[0]), (dtype, n, d)
+            assert torch.equal(whole, clipped([g], Grid.of(1.0), PLAIN)[0]), (dtype, n, d)
             turned = g[torch.randperm(n, device="cuda")].contiguous()
             assert torch.equal(clipped([turned], Grid.of(1.0), cuda)[0], whole)
             shards = sum(clipped([x.contiguous()], Grid.of(1.0), cuda)[0] for x in g.split(max(1, n // 3)))

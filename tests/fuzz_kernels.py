@@ -26,9 +26,8 @@ spec.loader.exec_module(_kernels)
 import numpy as np  # noqa: E402
 
 from soundsum import kernels, native  # noqa: E402
-from soundsum.gradients.adding import work_out  # noqa: E402
+from soundsum.gradients.adding import Measured, work_out  # noqa: E402
 from soundsum.gradients.normal import draw, kernel_table  # noqa: E402
-from soundsum.gradients.terms import Measured  # noqa: E402
 from soundsum.kernels.arguments import raw_records  # noqa: E402
 from soundsum.kernels.persons import MOST_CODES, BoundedPart, IntegerCodes, PairSums, TextWords  # noqa: E402
 from soundsum.kernels.preparation import clamped_integers  # noqa: E402

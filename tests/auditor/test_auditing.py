@@ -16,15 +16,13 @@ import pytest
 import soundsum as ss
 from soundsum.attacks import attack
 from soundsum.attacks.ordinary import total_by_name
-from soundsum.auditor.calling import Unsupported
-from soundsum.auditor.choosing import attacks_on
+from soundsum.auditor.calling import TargetRefused, Unsupported
 from soundsum.auditor.limits import Limits
-from soundsum.auditor.measuring import measure
+from soundsum.auditor.measuring import IN_FRESH, IN_THIS, confirm, measure
 from soundsum.auditor.repros import MOST_LINES
-from soundsum.auditor.rerun import IN_FRESH, IN_THIS, confirm
 from soundsum.auditor.resolve import imported
 from soundsum.auditor.search import search_pair
-from soundsum.auditor.target import Refused
+from soundsum.auditor.target_attacks import attacks_on
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason
 from tests.auditor import mechanisms as m
@@ -277,7 +275,7 @@ def test_nan_counts_only_where_the_documentation_allows_it():
 
 
 def refuse(data, lower, upper):
-    raise Refused("bounds are too close")
+    raise TargetRefused("bounds are too close")
 
 
 def crash(data, lower, upper):

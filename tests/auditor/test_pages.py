@@ -8,9 +8,9 @@ import pytest
 
 from soundsum.attacks import FAMILIES
 from soundsum.auditor.finding import Verdict
-from soundsum.auditor.further_pairs import FURTHER
-from soundsum.auditor.hints import RULES
 from soundsum.auditor.plain_pairs import STATEMENTS
+from soundsum.auditor.rules import RULES
+from soundsum.auditor.target_attacks import FURTHER
 from tests import processes
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -12,7 +12,7 @@ from soundsum.auditor import audit_page, timing
 from soundsum.auditor.limits import Limits
 from soundsum.auditor.process import Library
 from soundsum.auditor.timing import Timing, _compare, sign_test, time_pairs
-from soundsum.cli.views import audited
+from soundsum.cli.views import audit_view
 
 PAIR = ss.attack("rounding", "float64")
 
@@ -75,7 +75,7 @@ def test_times_are_evidence_and_change_no_verdict(tmp_path):
     assert json.loads(json.dumps(done.to_json()))["timings"][0]["target"] == "busy"
     assert "Times of calls" in audit_page.page(done)
     console = Console(record=True, width=200)
-    audited.show(console, done)
+    audit_view.show(console, done)
     assert "times" in console.export_text()
     assert ss.audit(target(), ["few_records"], runs=0, seconds=5).timings == ()
 

@@ -6,13 +6,14 @@ from fractions import Fraction
 import pytest
 import torch
 
-from soundsum.gradients import adding, cpu, plain
+from soundsum.gradients import adding
+from soundsum.gradients.adding import CPU, PLAIN
 from soundsum.gradients.clipped_sum import Sum, clip
 from soundsum.numbers import clipping
 from soundsum.numbers.clipping import Grid
 from tests.gradients.rows import DTYPES, NORMS, adversarial
 
-KERNELS = [plain, cpu]
+KERNELS = [PLAIN, CPU]
 
 
 def total(tensors, grid, kernel, blocks=None, limits=None):
@@ -33,7 +34,7 @@ def test_every_kernel_gives_the_models_integers(dtype, norm):
         assert clip(g, norm).tolist() == rows
         want = [sum(column) for column in zip(*rows, strict=True)]
         for kernel in KERNELS:
-            assert total([g], grid, kernel) == want, (kernel.__name__, d)
+            assert total([g], grid, kernel) == want, (type(kernel).__name__, d)
             if d > 1:
                 assert total([g[:, :1].contiguous(), g[:, 1:].contiguous()], grid, kernel) == want
 
@@ -59,7 +60,7 @@ def test_types_can_be_mixed_and_a_huge_double_coarsens_only_its_example():
     parts[2][1, 0] = 1e300
     grid = Grid.of(1.0)
     want = clipping.total(torch.cat([g.double() for g in parts], 1).tolist(), grid)
-    assert total(parts, grid, plain) == total(parts, grid, cpu) == want
+    assert total(parts, grid, PLAIN) == total(parts, grid, CPU) == want
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
@@ -68,14 +69,14 @@ def test_any_number_of_rows_of_each_kind_is_added_as_plain_torch_adds_it(dtype, 
     """The kernel adds several rows at once, apart by whether they are large and whether they are clipped."""
     grid = Grid.of(1.0)
     g = torch.randn(rows, 7) * torch.exp2(torch.arange(rows) % 11 - 8)[:, None]
-    assert total([g.to(dtype)], grid, cpu) == total([g.to(dtype)], grid, plain)
+    assert total([g.to(dtype)], grid, CPU) == total([g.to(dtype)], grid, PLAIN)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_more_columns_than_the_kernel_adds_in_one_go(dtype):
     grid = Grid.of(1.0)
     g = (torch.randn(45, 40_000) * torch.exp2(torch.arange(45) % 11 - 15)[:, None]).to(dtype)
-    assert total([g], grid, cpu) == total([g], grid, plain)
+    assert total([g], grid, CPU) == total([g], grid, PLAIN)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -135,10 +136,10 @@ def test_the_error_is_within_the_pages_bound():
 
 def test_flushed_subnormals_change_nothing():
     g = adversarial(torch.float32, 7, 2.0**-100)
-    want = total([g], Grid.of(2.0**-100), cpu)
+    want = total([g], Grid.of(2.0**-100), CPU)
     if torch.set_flush_denormal(True):
         try:
-            assert total([g], Grid.of(2.0**-100), plain) == want
-            assert total([g], Grid.of(2.0**-100), cpu) == want
+            assert total([g], Grid.of(2.0**-100), PLAIN) == want
+            assert total([g], Grid.of(2.0**-100), CPU) == want
         finally:
             torch.set_flush_denormal(False)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from soundsum import native, randomness
-from soundsum.gradients import adding, normal
+from soundsum.gradients import normal, totals
 from soundsum.gradients.clipped_sum import Sum
 from soundsum.gradients.normal import Words, cdf, chacha_block, draw, kernel_table, rounded_normal
 
@@ -45,7 +45,7 @@ def test_draws_that_64_bits_do_not_round_go_on_in_exact_arithmetic():
     assert 2 <= len(left) <= 40
     assert all(out[j] == 0 for j in left)
     total = torch.zeros(6000, dtype=torch.int64)
-    adding.add_noise([total], sigma, KEY)
+    totals.add_noise([total], sigma, KEY)
     for j in [*left, 0, 1, 2]:
         assert int(total[j]) == draw(KEY, j, sigma)
 
@@ -101,7 +101,7 @@ def test_rounding_ties_are_decided_by_further_digits():
 def test_the_distribution_by_chi_square(sigma, same_draws):
     n = 2_000_000
     total = torch.zeros(n, dtype=torch.int64)
-    adding.add_noise([total], sigma, normal.fresh_key())
+    totals.add_noise([total], sigma, normal.fresh_key())
     last = 4 * sigma
     cells, chi = range(-last, last + 1), 0.0
     for v in cells:

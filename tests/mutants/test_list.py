@@ -81,7 +81,7 @@ def test_the_named_ones_are_among_them(names):
     noise = "any((part.l1 for parts in norms for part in parts))"
     assert f"releases/pipeline _divide: {noise}: any to all" in names
     again = "same and all(map(_same, again, expected))"
-    assert f"auditor/rerun confirm: {again}: without same" in names
+    assert f"auditor/measuring confirm: {again}: without same" in names
     assert "paper/verify/check RunningResult.certify: bound > claimed: 2 * claimed" in names
     assert any("engines/select" in name and name.endswith("DESC to ASC") for name in names)
     assert any("engines/select Selection._condition: SQL" in name and "AND NOT" in name for name in names)

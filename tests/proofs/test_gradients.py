@@ -10,7 +10,7 @@ import pytest
 
 from soundsum import native
 from soundsum.gradients import adding
-from soundsum.gradients.terms import Measured
+from soundsum.gradients.adding import Measured
 from soundsum.numbers import clipping
 from soundsum.numbers.clipping import Grid
 
@@ -59,7 +59,7 @@ def measure(tensors, rows, scale):
 
 
 KERNEL = SimpleNamespace(measure=measure)
-"""What soundsum.gradients.cpu does, for arrays of NumPy."""
+"""What adding.CpuKernel does, for arrays of NumPy."""
 
 
 def added(array, name, found):

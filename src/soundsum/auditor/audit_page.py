@@ -12,7 +12,7 @@ from soundsum._version import __version__
 from soundsum.attacks.attack import describe_dataset
 from soundsum.auditor.auditing import Audit
 from soundsum.auditor.finding import Finding, Verdict, hexadecimal
-from soundsum.auditor.hints import rule_for
+from soundsum.auditor.rules import rule_for
 from soundsum.numbers.event_counts import show_p_value
 from soundsum.numbers.formatting import binary, number
 from soundsum.numbers.rationals import is_special, nearest_float

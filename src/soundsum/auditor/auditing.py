@@ -22,11 +22,11 @@ import numpy as np
 from soundsum._version import __version__
 from soundsum.attacks import FAMILIES, Attack
 from soundsum.auditor.finding import Finding, Verdict
-from soundsum.auditor.further_pairs import FURTHER
 from soundsum.auditor.limits import LOADED, LeftOut, Limits, load
 from soundsum.auditor.plain_pairs import STATEMENTS
 from soundsum.auditor.resolve import open_targets
 from soundsum.auditor.target import Target
+from soundsum.auditor.target_attacks import FURTHER
 from soundsum.auditor.target_audit import Examination
 from soundsum.auditor.timing import Timing, time_pairs
 from soundsum.numbers.quoting import quote

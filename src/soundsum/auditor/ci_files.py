@@ -19,7 +19,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from soundsum._version import __version__
 from soundsum.auditor.auditing import Audit
 from soundsum.auditor.finding import Finding, Verdict
-from soundsum.auditor.hints import rule_for
+from soundsum.auditor.rules import rule_for
 from soundsum.auditor.target import Target
 from soundsum.numbers.quoting import printed
 from soundsum.refusals import Reason, RefusedValue

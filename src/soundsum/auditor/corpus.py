@@ -17,7 +17,7 @@ from typing import Any
 
 from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.auditor.finding import hexadecimal
-from soundsum.auditor.hints import rule_for, rule_of
+from soundsum.auditor.rules import rule_for, rule_of
 from soundsum.numbers.rationals import Value, is_special
 from soundsum.numbers.types import number_type
 from soundsum.tables.relations import Relation

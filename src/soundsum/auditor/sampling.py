@@ -3,121 +3,34 @@
 The e-process gives the verdict: its event may change at any time, chosen from past pairs alone. Other figures come from
 a fixed sample, whose size is set before anything is drawn: its first half chooses the event, its second half counts it.
 
-The two runs of a pair come in random order, so changes over time affect both sides alike: a budget that runs out, a
-cache that fills or a counter tells nothing. If errors begin after successful runs and persist on both sides, the target
-has ended, and no further runs are possible.
+Of many pairs of datasets few are sampled: `screen` draws a few runs on each, and follows walks to where outputs jump.
+These runs choose only; conclusions rest on runs that are drawn afterwards.
 """
 
 from __future__ import annotations
 
 import math
-import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
+from statistics import median_low
 from typing import Any
 
 import numpy as np
 
 from soundsum.attacks import Attack, Event
-from soundsum.auditor.calling import Failure, TargetRefused, ask, failure
-from soundsum.auditor.events import Outputs, learn, rate
+from soundsum.attacks.families.path import steepest
+from soundsum.auditor.calling import Failure, Unsupported, ask
+from soundsum.auditor.drawing import SURE, Drawing, Outputs, learn, rate
 from soundsum.auditor.evidence import Evidence, average, detectable, e_holm
 from soundsum.auditor.finding import Bins, Sampled
 from soundsum.auditor.limits import Limits, Stopwatch
 from soundsum.auditor.measuring import Progress
 from soundsum.auditor.target import Target
+from soundsum.auditor.target_attacks import WALKS, at_step, walked
 from soundsum.numbers.event_counts import DIGITS, Counts, Promise, epsilon_at_least, log_likelihood, p_value
-
-BLOCK = 8
-"""Runs on one side in a row, of a release that gives several at once."""
-
-SURE = 16
-"""This many errors in a row on each side mean that the target has ended."""
-
-
-@dataclass
-class Drawing:
-    """The runs on one attack's two datasets, and the errors among them."""
-
-    target: Target
-    attack: Attack
-    data: tuple[Any, Any] = field(init=False)
-    runs: int = 0
-    first_error: int | None = None  # the number of runs before it
-    since: list[int] = field(default_factory=lambda: [0, 0])  # errors of each side from the first on
-    persistent: bool = True  # whether every run from the first error on ended in one
-    numbers: bool = False  # whether any run gave a number that is not NaN
-    last: BaseException | None = None
-
-    def __post_init__(self) -> None:
-        self.data = self.target.data(self.attack.left), self.target.data(self.attack.right)
-
-    def pairs(self, count: int) -> tuple[Outputs, Outputs]:
-        """Draw this number of runs on each side."""
-        drawn: tuple[list[Any], list[Any]] = ([], [])
-        block = BLOCK if self.target.several else 1
-        while len(drawn[0]) < count:
-            size = min(block, count - len(drawn[0]))
-            first = secrets.randbits(1)
-            for side in (first, 1 - first):
-                drawn[side].extend(self._block(side, size))
-        left, right = (Outputs.of(side, self.target.name) for side in drawn)
-        self.numbers = self.numbers or any(bool((side.floats == side.floats).any()) for side in (left, right))
-        return left, right
-
-    @property
-    def ended(self) -> Failure | None:
-        """Why nothing can be concluded: errors alone, NaN alone, or errors that came to stay."""
-        if self.last is None or self.first_error is None:
-            empty = self.runs > 0 and not self.numbers
-            return Failure("unsupported", "its release returns nan whatever the data") if empty else None
-        if not self.persistent:
-            return None
-        last = self._failure(self.last)
-        if not self.first_error:
-            always = Failure("unsupported", f"its release always raises {last.text}")
-            return last if last.kind == "refused" else always
-        if min(self.since) < SURE:
-            return None
-        return Failure("unsupported", f"from run {self.first_error + 1:,} on its release only raises {last.text}")
-
-    def _failure(self, error: BaseException) -> Failure:
-        return failure(error, self.target.refuses)
-
-    def _block(self, side: int, runs: int) -> list[Any]:
-        """Runs on one side; an error is an output like any other, unless it means that no output is possible.
-
-        Records that the documentation excludes may be declined.
-        """
-        records = self.attack.left if side == 0 else self.attack.right
-        drawn: list[Any] = []
-        try:
-            drawn = self.target.outputs(self.data[side], self.attack.problem, records.size, runs)
-        except (Exception, SystemExit) as error:
-            said = self._failure(error)
-            if said.kind == "unsupported":
-                raise
-            if self.attack.outside and (said.kind == "refused" or not self.target.documents(self.attack)):
-                raise TargetRefused(said.text) from None
-            if runs > 1:
-                return [one for _ in range(runs) for one in self._block(side, 1)]
-            drawn = [error]
-        for one in drawn:
-            self._count(side, one)
-        return drawn
-
-    def _count(self, side: int, one: Any) -> None:
-        raised = isinstance(one, BaseException)
-        if raised:
-            self.last = one
-            self.first_error = self.runs if self.first_error is None else self.first_error
-            self.since[side] += 1
-        elif self.first_error is not None:
-            self.persistent = False
-        self.runs += 1
-
 
 FIXED = 1000
 """The fixed sample has at most this many pairs, fewer if time runs out."""
@@ -300,3 +213,118 @@ def histogram(left: Outputs, right: Outputs) -> Bins | None:
         return None
     counts = [np.histogram(np.clip(side, low, high), edges)[0] for side in finite]
     return Bins(tuple(edges.tolist()), tuple(counts[0].tolist()), tuple(counts[1].tolist()))
+
+
+RUNS, MORE_RUNS = 24, 120
+"""Runs on each side of a pair at first, and then of the best ones."""
+
+PROMISING, MOST = 12, 4
+"""The numbers of pairs that get more runs, and that are chosen in the end."""
+
+
+@dataclass
+class _Screened:
+    """A pair and its runs so far."""
+
+    made: Attack
+    source: Drawing
+    left: Outputs
+    right: Outputs
+
+    def telling(self, promise: Promise) -> float:
+        learned = learn(self.left, self.right, promise)
+        return learned[1] if learned else 0.0
+
+    def draw(self, runs: int) -> None:
+        left, right = self.source.pairs(runs)
+        self.left, self.right = self.left + left, self.right + right
+
+
+def screen(target: Target, pairs: Sequence[Attack], seconds: float) -> list[Attack]:
+    """The pairs on which a few runs tell most, walks at the steps where outputs jump; none that could not be run.
+
+    >>> def release(data): return 0 if len(data) < 23 else 1
+    >>> from soundsum.auditor.plain_pairs import plain_pairs
+    >>> t = Target(release=release, dtype="int32", relation="insert_delete", bounds=(0, 1), name="release")
+    >>> [(made.name, made.records) for made in screen(t, plain_pairs(t), 30)][:1]
+    [('walk', 23)]
+    """
+    watch = Stopwatch()
+    promise = Promise.at(target.epsilon, target.delta, 1)
+    seen: list[_Screened] = []
+    for made in _candidates(target, pairs, watch, seconds):
+        if watch.elapsed > seconds:
+            break
+        drawn = ask(target.refuses, partial(_begin, target, made))
+        if not isinstance(drawn, Failure):
+            seen.append(drawn)
+    best = _best(seen, promise)[:PROMISING]
+    for one in best:
+        if watch.elapsed < seconds:
+            ask(target.refuses, partial(one.draw, MORE_RUNS))
+    return [one.made for one in _best(best, promise)[:MOST]]
+
+
+def _best(seen: Sequence[_Screened], promise: Promise) -> list[_Screened]:
+    """Those that tell anything, the most telling first."""
+    rated = [(one.telling(promise), place) for place, one in enumerate(seen)]
+    return [seen[place] for rate, place in sorted(rated, key=lambda pair: (-pair[0], pair[1])) if rate > 0]
+
+
+def _begin(target: Target, made: Attack) -> _Screened:
+    source = Drawing(target, made)
+    return _Screened(made, source, *source.pairs(RUNS))
+
+
+def _candidates(target: Target, pairs: Sequence[Attack], watch: Stopwatch, seconds: float) -> Iterator[Attack]:
+    for made in pairs:
+        if made.name not in WALKS:
+            yield made
+            continue
+        for total in (_middle, _event):
+            if watch.elapsed < seconds / 2:
+                step = ask(target.refuses, partial(_step, target, made, total))
+                if not isinstance(step, Failure):
+                    yield at_step(made, step)
+
+
+def _step(target: Target, made: Attack, total: Callable[[Target, Attack], Callable[[Outputs], Fraction]]) -> int:
+    of = total(target, made)
+    step, _, _ = steepest(lambda i: of(_draw(target, made, i)), made.records)
+    return step
+
+
+def _draw(target: Target, made: Attack, i: int) -> Outputs:
+    """Runs on what the walk reaches after i steps; an error is an output like any other."""
+    records, problem = walked(made, i), made.problem
+    data = target.data(records)
+
+    def run(runs: int) -> list[Any]:
+        try:
+            return target.outputs(data, problem, records.size, runs)
+        except Unsupported:
+            raise
+        except Exception as error:
+            return [error] if runs == 1 else [one for _ in range(runs) for one in run(1)]
+
+    return Outputs.of(run(RUNS), target.name)
+
+
+def _middle(target: Target, made: Attack) -> Callable[[Outputs], Fraction]:
+    """The median of the numbers among outputs, by which a walk finds where they jump."""
+
+    def total(drawn: Outputs) -> Fraction:
+        finite = [x for x in drawn.floats.tolist() if math.isfinite(x)]
+        return Fraction(median_low(finite)) if finite else Fraction(0)
+
+    return total
+
+
+def _event(target: Target, made: Attack) -> Callable[[Outputs], Fraction]:
+    """How often the event that tells the ends of a walk apart happens."""
+    ends = _draw(target, made, made.records), _draw(target, made, 0)
+    learned = learn(*ends, Promise(0.0, 0.0))
+    if learned is None:
+        raise Unsupported("the ends of the walk are alike")
+    event = learned[0]
+    return lambda drawn: Fraction(int(drawn.have(event).sum()))

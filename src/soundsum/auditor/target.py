@@ -18,7 +18,7 @@ import numpy as np
 
 from soundsum.attacks.attack import Attack
 from soundsum.attacks.attack_arguments import check_bounds, read_bounds
-from soundsum.auditor.calling import TargetRefused, Unsupported, as_number, call, named_parameters
+from soundsum.auditor.calling import Unsupported, as_number, call, named_parameters
 from soundsum.methods.problem import Problem
 from soundsum.numbers import formatting
 from soundsum.numbers.quoting import quote
@@ -34,9 +34,6 @@ Fresh: TypeAlias = Callable[[Sequence[tuple[Runs, Mapping[str, Any]]], int], Seq
 """The noiseless sums of datasets, each with its lower, upper, epsilon and size, all in one new process of that many
 threads; a Failure where a sum ends in an error.
 """
-
-Refused = TargetRefused
-"""The former name of `TargetRefused`, for adapters in other packages."""
 
 
 @dataclass(frozen=True, kw_only=True)

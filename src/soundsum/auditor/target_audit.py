@@ -15,19 +15,25 @@ from typing import Any
 
 from soundsum.attacks import Attack, Event
 from soundsum.auditor.calling import Failure
-from soundsum.auditor.choosing import WALKS, attacks_on
 from soundsum.auditor.evidence import detectable
 from soundsum.auditor.finding import Finding, Sampled, Verdict
-from soundsum.auditor.further_pairs import further_attacks, screen
-from soundsum.auditor.hints import hint, rule_for, rule_of
 from soundsum.auditor.limits import Limits
-from soundsum.auditor.measuring import SLIGHT, Measurement, always_one_sided, measure, measure_all, most_telling
+from soundsum.auditor.measuring import (
+    SLIGHT,
+    Measurement,
+    always_one_sided,
+    confirm,
+    measure,
+    measure_all,
+    most_telling,
+)
 from soundsum.auditor.plain_pairs import STATEMENTS, choose_few, plain_pairs
 from soundsum.auditor.repros import repro
-from soundsum.auditor.rerun import confirm
-from soundsum.auditor.sampling import sample
+from soundsum.auditor.rules import hint, rule_for, rule_of
+from soundsum.auditor.sampling import sample, screen
 from soundsum.auditor.search import search_pair
 from soundsum.auditor.target import Target
+from soundsum.auditor.target_attacks import WALKS, attacks_on, further_attacks
 from soundsum.numbers.event_counts import Promise
 from soundsum.numbers.rationals import is_special
 

@@ -19,11 +19,11 @@ from typing import Any, Literal
 
 from soundsum.attacks import Attack
 from soundsum.auditor.calling import Failure, ask
-from soundsum.auditor.choosing import WALKS, attacks_on
-from soundsum.auditor.hints import rule_of
 from soundsum.auditor.limits import Stopwatch
 from soundsum.auditor.plain_pairs import plain_pairs
+from soundsum.auditor.rules import rule_of
 from soundsum.auditor.target import Target
+from soundsum.auditor.target_attacks import WALKS, attacks_on
 
 ROUNDS, LEAST = 400, 20
 """The most rounds for each pair of datasets, and the fewest that are reported."""

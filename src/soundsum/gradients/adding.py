@@ -1,31 +1,30 @@
-"""Additions to a sum: a batch, the noise of a release, and the integers of other ranks.
+"""The addition of a batch: its tensors are checked, measured, clipped and added by the kernel of their device.
 
-A batch has one tensor for each parameter, with one row for each example; it is checked and becomes matrices. Its
-parameters are split into blocks, each with a limit of its own; clipping the whole gradient at once is one block. The
-integers of a sum are one vector for each parameter, and those of one device share one piece of memory. The tensors'
-device decides which kernel adds.
+A batch has one tensor for each parameter, with one row for each example, and becomes matrices. Its parameters are split
+into blocks, each with a limit of its own; clipping the whole gradient at once is one block. The kernels measure and
+add. Between the two, a few integers per example, its factors, are computed here, in Python.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
-from itertools import groupby
+from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
-from soundsum.gradients import cpu, cuda, plain
-from soundsum.gradients.lazy_import import need, torch
-from soundsum.gradients.normal import draw, kernel_table
-from soundsum.gradients.terms import Factors, Measured, factors, scales
-from soundsum.numbers.clipping import Grid, coarsening
+import numpy as np
+from numpy.typing import NDArray
+
+from soundsum import native
+from soundsum.gradients import cuda
+from soundsum.gradients.lazy_import import torch
+from soundsum.numbers.clipping import Grid, coarsening, factor
 from soundsum.numbers.quoting import say_type
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 SUPPORTED = ("float32", "bfloat16", "float16", "float64")
 WHOLE = ("torch.int64", "torch.int32", "torch.int16", "torch.int8", "torch.uint8")
-Shape = tuple[int, ...]
 
 
 def copies_of(gradients: Any) -> list[Any]:
@@ -57,7 +56,7 @@ def tensors_of(gradients: Any) -> list[Any]:
 
 
 def matrices(tensors: Sequence[Any]) -> list[Any]:
-    return [g.reshape(len(g), -1).contiguous() if len(g) else g.reshape(0, _width(g)) for g in tensors]
+    return [g.reshape(len(g), -1).contiguous() if len(g) else g.reshape(0, math.prod(g.shape[1:])) for g in tensors]
 
 
 def limits_of(limits: Any, examples: int, blocks: int, most: int) -> list[list[int]]:
@@ -129,64 +128,139 @@ def _check(place: int, g: Any) -> None:
         )
 
 
-def _width(g: Any) -> int:
-    width = 1
-    for size in g.shape[1:]:
-        width *= size
-    return width
+MOST_SHIFT = 63
+"""Products are below 2^60 in magnitude, so a larger shift gives the same result."""
+
+LOW = 0xFFFFFFFF
 
 
-class Totals:
-    """The integers of a sum. Noise and reductions work on `pieces`; `vectors` are the parameters' parts of them."""
+@dataclass(frozen=True)
+class Measured:
+    """Each example's largest magnitude in a block (NaN or infinity where it is not finite) and its sum of squares."""
 
-    def __init__(self, pieces: Sequence[Any], shapes: Sequence[Shape]) -> None:
-        self.pieces, self.shapes = list(pieces), [tuple(shape) for shape in shapes]
-        self.vectors: list[Any] = []
-        which, at = 0, 0
-        for shape in self.shapes:
-            if at == self.pieces[which].numel() and which + 1 < len(self.pieces):
-                which, at = which + 1, 0
-            size = math.prod(shape)
-            self.vectors.append(self.pieces[which][at : at + size])
-            at += size
-
-    @classmethod
-    def zeros(cls, shapes: Sequence[Shape], devices: Sequence[Any]) -> Totals:
-        """Makes one piece for each stretch of parameters on the same device."""
-        pieces = []
-        for device, stretch in groupby(zip(shapes, devices, strict=True), key=lambda pair: pair[1]):
-            size = sum(math.prod(shape) for shape, _ in stretch)
-            pieces.append(torch.zeros(size, dtype=torch.int64, device=device))
-        return cls(pieces, shapes)
-
-    @property
-    def devices(self) -> list[Any]:
-        return [vector.device for vector in self.vectors]
-
-    def clone(self) -> Totals:
-        return Totals([piece.clone() for piece in self.pieces], self.shapes)
-
-    def emptied(self) -> Totals:
-        return Totals([torch.zeros_like(piece) for piece in self.pieces], self.shapes)
-
-    def cpu(self) -> Totals:
-        return Totals([piece.cpu() for piece in self.pieces], self.shapes)
-
-    def add(self, other: Totals) -> None:
-        for mine, theirs in zip(self.vectors, other.vectors, strict=True):
-            mine += theirs.to(mine.device)
-
-    def plus(self, other: Totals) -> Totals:
-        """Returns the sum of both, on the devices of this one."""
-        both = self.clone()
-        both.add(other)
-        return both
-
-    def shaped(self) -> list[Any]:
-        return [vector.view(shape) for vector, shape in zip(self.vectors, self.shapes, strict=True)]
+    largest: list[float]
+    squares: list[int]
 
 
-MOST_SIGMA = 1 << 56
+@dataclass(frozen=True)
+class Factors:
+    """Each example's 1/step (0: it counts as zero), m (0: no need to clip), shift and largest magnitude."""
+
+    scale: list[float]
+    m: list[int]
+    shift: list[int]
+    largest: list[float]
+
+
+def scales(largest: Sequence[float], grid: Grid) -> list[float]:
+    """Computes 1/step for each example: coarser where its largest coordinate needs it."""
+    return [math.ldexp(1.0, -(grid.exponent + (coarsening(top, grid) if math.isfinite(top) else 0))) for top in largest]
+
+
+def factors(measured: Measured, finite: Sequence[bool], grid: Grid, limits: Sequence[int]) -> Factors:
+    """Computes the factors of a block. `finite`: whether all of an example is; `limits`: its limits in steps."""
+    scale, m, shift = scales(measured.largest, grid), [0] * len(limits), [31] * len(limits)
+    for i, limit in enumerate(limits):
+        if not finite[i] or limit <= 0:
+            scale[i] = 0.0
+        elif (found := factor(limit, measured.squares[i])) is not None:
+            m[i], shift[i] = found[0], min(found[1], MOST_SHIFT)
+    return Factors(scale, m, shift, [top if math.isfinite(top) else 0.0 for top in measured.largest])
+
+
+class Kernel(Protocol):
+    """The two steps of a clipped sum on a device: examples are measured, then added with their factors."""
+
+    def measure(self, tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float]) -> Measured: ...
+
+    def add(self, tensors: Sequence[Any], found: Factors, into: Sequence[Any]) -> None: ...
+
+
+class CpuKernel:
+    """The clipped sum on the CPU, by src/kernels/gradients.cpp. Tensors are passed without a copy."""
+
+    def measure(self, tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float]) -> Measured:
+        """Measures the rows asked for. Where the largest is 2^30 steps or more, its squares are meaningless."""
+        top, low, high = (np.zeros(len(rows), np.uint64) for _ in range(3))
+        native.measure_gradients(
+            *_arrays(tensors), list(rows), np.array(scale, np.float64), top, low, high, torch.get_num_threads()
+        )
+        return Measured(
+            top.view(np.float64).tolist(), [a + (b << 32) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+        )
+
+    def add(self, tensors: Sequence[Any], found: Factors, into: Sequence[Any]) -> None:
+        native.add_gradients(
+            *_arrays(tensors),
+            np.array(found.scale, np.float64),
+            np.array(found.largest, np.float64).view(np.uint64),
+            np.array(found.m, np.int32),
+            np.array(found.shift, np.int32),
+            [total.numpy() for total in into],
+            torch.get_num_threads(),
+        )
+
+
+class PlainKernel:
+    """The clipped sum in plain torch, for any device: its reductions are of integers, so their order does not matter.
+
+    The other kernels are faster and return the same integers, bit for bit.
+    """
+
+    def measure(self, tensors: Sequence[Any], rows: Sequence[int], scale: Sequence[float]) -> Measured:
+        """Measures the rows asked for. Where the largest is 2^30 steps or more, its squares are meaningless."""
+        largest, low, high = [0.0] * len(rows), [0] * len(rows), [0] * len(rows)
+        for g in tensors:
+            chosen = g if len(rows) == len(g) else g[torch.tensor(rows, device=g.device)]
+            x = _working(chosen)
+            s = _column(scale, x)
+            r = (x * s).round().clamp(-(2.0**30), 2.0**30).nan_to_num(0.0).to(torch.int64)
+            squares = r * r
+            for i, (top, a, b) in enumerate(
+                zip(
+                    x.abs().amax(1).tolist(),
+                    (squares & LOW).sum(1).tolist(),
+                    (squares >> 32).sum(1).tolist(),
+                    strict=True,
+                )
+            ):
+                largest[i] = top if top != top or top > largest[i] else largest[i]  # NaN stays
+                low[i] += a
+                high[i] += b
+        return Measured(largest, [a + (b << 32) for a, b in zip(low, high, strict=True)])
+
+    def integers(self, g: Any, found: Factors) -> Any:
+        """Computes each example's integers, as int64."""
+        x = _working(g)
+        scale = _column(found.scale, x)
+        r = torch.where(scale > 0, x * scale, torch.zeros((), dtype=x.dtype, device=x.device)).round().to(torch.int64)
+        m, shift = (
+            torch.tensor(values, dtype=torch.int64, device=x.device)[:, None] for values in (found.m, found.shift)
+        )
+        return torch.where(m > 0, (r * m >> shift) + (r < 0), r)
+
+    def add(self, tensors: Sequence[Any], found: Factors, into: Sequence[Any]) -> None:
+        for g, total in zip(tensors, into, strict=True):
+            total += self.integers(g, found).sum(0)
+
+
+CPU, PLAIN = CpuKernel(), PlainKernel()
+
+
+def _arrays(tensors: Sequence[Any]) -> tuple[list[NDArray[Any]], list[str]]:
+    names = [str(g.dtype).removeprefix("torch.") for g in tensors]
+    views = [g.view(torch.int16) if g.element_size() == 2 else g for g in tensors]
+    return [view.numpy() for view in views], names
+
+
+def _working(g: Any) -> Any:
+    """Converts to float32, which holds the smaller types and scales exactly by powers of two; float64 stays."""
+    return g if g.dtype == torch.float64 else g.float()
+
+
+def _column(scale: Sequence[float], x: Any) -> Any:
+    return torch.tensor(scale, dtype=torch.float64).to(x.dtype).to(x.device)[:, None]
+
 
 Limits = Sequence[Sequence[int]]
 """For each block, each example's limit in steps."""
@@ -198,7 +272,7 @@ def add_batch(
     limits: Limits,
     grid: Grid,
     into: Sequence[Any],
-    kernel: ModuleType | None = None,
+    kernel: Kernel | ModuleType | None = None,
 ) -> None:
     """Adds the clipped gradients to `into`, one int64 vector for each tensor. `kernel` replaces the device's own."""
     chosen = kernel or kernel_for(tensors)
@@ -212,7 +286,7 @@ def add_batch(
 
 
 def work_out(
-    tensors: Sequence[Any], blocks: Sequence[Sequence[int]], limits: Limits, grid: Grid, kernel: ModuleType
+    tensors: Sequence[Any], blocks: Sequence[Sequence[int]], limits: Limits, grid: Grid, kernel: Kernel
 ) -> list[Factors]:
     """Measures each block and computes its factors."""
     measured = [_measure([tensors[i] for i in block], len(limits[0]), grid, kernel) for block in blocks]
@@ -220,19 +294,19 @@ def work_out(
     return [factors(m, finite, grid, limit) for m, limit in zip(measured, limits, strict=True)]
 
 
-def kernel_for(tensors: Sequence[Any]) -> ModuleType:
+def kernel_for(tensors: Sequence[Any]) -> Kernel | ModuleType:
     """Chooses threaded C++ for the CPU, CUDA where it can be built, otherwise plain torch."""
     kinds = {g.device for g in tensors}
     if len(kinds) == 1:
         kind = kinds.pop().type
         if kind == "cpu":
-            return cpu
+            return CPU
         if kind == "cuda" and all(g.dtype != torch.float64 for g in tensors) and cuda.available():
             return cuda
-    return plain
+    return PLAIN
 
 
-def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) -> Measured:
+def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: Kernel) -> Measured:
     """Measures with the grid's own step, then again where an example needs a coarser one."""
     if not tensors:
         return Measured([0.0] * rows, [0] * rows)
@@ -243,81 +317,3 @@ def _measure(tensors: Sequence[Any], rows: int, grid: Grid, kernel: ModuleType) 
         for i, squares in zip(coarse, again.squares, strict=True):
             first.squares[i] = squares
     return first
-
-
-def add_noise(totals: Sequence[Any], sigma: int, key: bytes) -> None:
-    """Adds round(sigma G) to every integer, modulo 2^64.
-
-    Coordinates are numbered through all tensors, so the noise under a key is the same on every device and however the
-    coordinates are divided among threads. Draws that a kernel leaves undecided are made exactly (normal.py).
-    """
-    first = 0
-    for total in totals:
-        if total.device.type == "cuda" and cuda.available():
-            undecided = cuda.add_noise(total, key, kernel_table(), sigma, first)
-            finish(total, undecided, key, sigma, first)
-        else:
-            here = total if total.device.type == "cpu" else torch.zeros(total.shape, dtype=torch.int64)
-            undecided = cpu.add_noise(here, key, kernel_table(), sigma, first)
-            finish(here, undecided, key, sigma, first)
-            if here is not total:
-                total += here.to(total.device)
-        first += total.numel()
-
-
-def finish(total: Any, undecided: Sequence[int], key: bytes, sigma: int, first: int) -> None:
-    """Adds the draws that a kernel left undecided."""
-    for coordinate in undecided:
-        value = draw(key, coordinate, sigma) % (1 << 64)
-        total[coordinate - first] += value - (1 << 64) if value >> 63 else value
-
-
-def is_first_rank(group: Any) -> bool:
-    return bool(need("torch.distributed").get_rank(group) == 0)
-
-
-def ranks_of(group: Any) -> tuple[int, ...]:
-    """Lists the ranks of a group this process is in: for any other group torch silently does nothing."""
-    distributed = need("torch.distributed")
-    if distributed.get_rank(group) < 0:
-        raise RefusedValue(
-            "group",
-            Reason.MISMATCH,
-            "this process is not in the group, so nothing would be added",
-            "give a group that it is in",
-        )
-    return tuple(distributed.get_process_group_ranks(group))
-
-
-def add_over_ranks(totals: Sequence[Any], group: Any) -> None:
-    """Replaces each tensor by its sum over all ranks: exact in any order, wrap-around included."""
-    distributed = need("torch.distributed")
-    for total in totals:
-        distributed.all_reduce(total, op=distributed.ReduceOp.SUM, group=group)
-
-
-def count_over_ranks(count: int, group: Any) -> int:
-    counted = torch.tensor([count], dtype=torch.int64, device=_group_device(group))
-    add_over_ranks([counted], group)
-    return int(counted)
-
-
-def require_same_terms(terms: str, group: Any) -> None:
-    """Raises on every rank if any rank's sum has other terms."""
-    distributed = need("torch.distributed")
-    digest = int.from_bytes(hashlib.sha256(terms.encode()).digest()[:7])
-    both = torch.tensor([digest, -digest], dtype=torch.int64, device=_group_device(group))
-    distributed.all_reduce(both, op=distributed.ReduceOp.MAX, group=group)
-    if int(both[0]) != -int(both[1]):
-        raise RefusedValue(
-            None,
-            Reason.MISMATCH,
-            "the ranks' sums have different norms, noise or parameters",
-            "make all of them with the same",
-        )
-
-
-def _group_device(group: Any) -> Any:
-    distributed = need("torch.distributed")
-    on_gpu = "nccl" in distributed.get_backend(group)
-    return torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")

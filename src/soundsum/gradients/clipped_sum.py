@@ -13,27 +13,25 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from soundsum import randomness
-from soundsum.gradients.adding import (
-    MOST_SIGMA,
-    Shape,
-    Totals,
-    add_batch,
-    add_noise,
-    add_over_ranks,
-    copies_of,
-    count_over_ranks,
-    is_first_rank,
-    limits_of,
-    matrices,
-    ranks_of,
-    require_same_terms,
-    tensors_of,
-    work_out,
-)
+from soundsum.gradients.adding import PLAIN, add_batch, copies_of, limits_of, matrices, tensors_of, work_out
 from soundsum.gradients.exclusive import Exclusive, exclusively, new_file, read_once
 from soundsum.gradients.lazy_import import torch
 from soundsum.gradients.normal import fresh_key
-from soundsum.gradients.terms import THEOREM, exact_multiplier, layered, require_room
+from soundsum.gradients.totals import (
+    MOST_SIGMA,
+    THEOREM,
+    Shape,
+    Totals,
+    add_noise,
+    add_over_ranks,
+    count_over_ranks,
+    exact_multiplier,
+    is_first_rank,
+    layered,
+    ranks_of,
+    require_room,
+    require_same_terms,
+)
 from soundsum.numbers.clipping import Grid
 from soundsum.numbers.formatting import number
 from soundsum.numbers.quoting import quote
@@ -377,16 +375,14 @@ def clip(gradients: Any, max_norm: Any) -> Any:
 
     gradients: a tensor, or one for each parameter; the result has the same structure, as int64.
     """
-    from soundsum.gradients import plain
-
     grid, tensors = Grid.of(max_norm), copies_of(gradients)
     rows = matrices(tensors)
     used = [i for i, g in enumerate(rows) if g.numel()]
     if not used:
         found = [torch.zeros(g.shape, dtype=torch.int64, device=g.device) for g in tensors]
     else:
-        (factors,) = work_out(rows, [used], [[grid.limit] * len(rows[0])], grid, plain)
-        found = [plain.integers(g, factors).view(t.shape) for g, t in zip(rows, tensors, strict=True)]
+        (factors,) = work_out(rows, [used], [[grid.limit] * len(rows[0])], grid, PLAIN)
+        found = [PLAIN.integers(g, factors).view(t.shape) for g, t in zip(rows, tensors, strict=True)]
     return found[0] if isinstance(gradients, torch.Tensor) else found
 
 

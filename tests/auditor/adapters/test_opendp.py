@@ -8,7 +8,7 @@ import pytest
 import soundsum as ss
 from soundsum.auditor.adapters import open_adapter
 from soundsum.auditor.calling import TargetRefused, Unsupported
-from soundsum.auditor.choosing import attacks_on
+from soundsum.auditor.target_attacks import attacks_on
 from soundsum.refusals import Reason
 from tests.refusing import refused
 

@@ -119,7 +119,7 @@ def audit(
 
         template("audit.html")
     from soundsum.auditor.auditing import audit as run
-    from soundsum.cli.views import audited
+    from soundsum.cli.views import audit_view
 
     promise = {"dtype": dtype, "relation": relation, "epsilon": epsilon, "delta": delta, "bounds": bounds}
     whom = _target(target, promise | {"specials": not no_specials}, noiseless, claimed)
@@ -130,8 +130,8 @@ def audit(
         done = run(whom, attacks or "all", **options)
         typer.echo(json.dumps(done.to_json(), indent=2))
     else:
-        done = audited.watch(console, whom, attacks or "all", options)
-        audited.show(console, done)
+        done = audit_view.watch(console, whom, attacks or "all", options)
+        audit_view.show(console, done)
     if install or install_spec:
         _tell_environment(console, target, install_spec)
     _write(console, done, page, to_junit, to_sarif)

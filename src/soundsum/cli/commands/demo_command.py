@@ -22,7 +22,7 @@ from soundsum.auditor.auditing import Audit
 from soundsum.auditor.finding import Finding, Verdict
 from soundsum.budget import Budget
 from soundsum.cli.commands.attack_command import tell
-from soundsum.cli.views.audited import watch
+from soundsum.cli.views.audit_view import watch
 from soundsum.methods.problem import Problem
 from soundsum.numbers.formatting import binary, number
 from soundsum.refusals import say_install

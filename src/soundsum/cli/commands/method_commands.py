@@ -12,7 +12,6 @@ from fractions import Fraction
 from typing import Annotated
 
 import typer
-from rich import box
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -131,7 +130,7 @@ def watch(console: Console, quick: bool, only: list[str] | None = None) -> Verif
 
 def print_report(console: Console, done: Verification, every: bool = False) -> None:
     """One line for each method, or with `every` for each of its relations; then counterexamples and the verdict."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("method", no_wrap=True)
     table.add_column("relation" if every else "cases", no_wrap=True, justify="left" if every else "right")
     for name in ("pairs of states", "violations", "true/claimed"):

@@ -309,12 +309,8 @@ def _number(text: str) -> float:
 
 
 def register(app: typer.Typer) -> None:
-    for command in (private_sum, private_mean, private_variance, private_std, private_count, private_histogram):
+    sums = private_sum, private_mean, private_variance, private_std, private_count, private_histogram
+    advice = private_suggest_bounds, private_suggest_max_rows
+    for command in (*sums, private_groups, private_quantile, private_median, *advice):
         app.command()(command)
-    for command in (private_groups,):
-        app.command()(command)
-    for rank in (private_quantile, private_median):
-        app.command()(rank)
-    for advise in (private_suggest_bounds, private_suggest_max_rows):
-        app.command()(advise)
     app.command("check")(check_certificate)

@@ -41,7 +41,7 @@ def reproduce(
 
         soundsum reproduce --only errata --only libraries
     """
-    from soundsum.cli.views.reproduced import show, watch
+    from soundsum.cli.views.reproduction_view import show, watch
     from soundsum.pages import template
     from soundsum.paper.page import page
     from soundsum.paper.reproduce import reproduce as computed

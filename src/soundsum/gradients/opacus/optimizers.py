@@ -18,7 +18,7 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 from soundsum.gradients.batch_guard import BatchGuard, Ticket, forget, forget_gradients, module_of
 from soundsum.gradients.clipped_sum import Sum
 from soundsum.gradients.opacus.unsupported import refuse_module, refuse_parameters
-from soundsum.gradients.terms import exact_multiplier
+from soundsum.gradients.totals import exact_multiplier
 from soundsum.refusals import Reason, RefusedType, RefusedValue
 
 LIVE: WeakSet[DPOptimizer] = WeakSet()

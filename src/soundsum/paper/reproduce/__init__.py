@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from soundsum.numbers.quoting import quote
 from soundsum.pages.draw import Plot
-from soundsum.paper.reproduce import bounds, example_attacks, experiments, matrix, ours, series
+from soundsum.paper.reproduce import bounds, example_attacks, experiments, matrix, series, side_by_side
 from soundsum.paper.reproduce.errata import errata
 from soundsum.paper.reproduce.reproduction import (
     Agreement,
@@ -72,7 +72,7 @@ SECTIONS: dict[str, Draft] = {
     "errata": Draft("Errata", lambda full: Section("errata", "", errata=tuple(errata()))),
     "ours": Draft(
         "The same neighbours, through ss.sum",
-        lambda full: Section("ours", "", side_by_side=tuple(ours.side_by_side(full))),
+        lambda full: Section("ours", "", side_by_side=tuple(side_by_side.compare_all(full))),
     ),
     "plots": Draft("Series to plot", lambda full: Section("plots", "", plots=series.plots(full))),
 }

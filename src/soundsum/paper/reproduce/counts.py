@@ -3,7 +3,7 @@
 Binomial tails are summed term by term in decimals. The likelihood is the paper's (`sec:concreteattack`): the largest
 probability, over all pairs (p_u, p_v) an epsilon-private mechanism may have, of counts at least as far apart. It is
 log-concave along each straight piece of the region's edge, so a search by thirds on each piece finds it. The auditor
-computes the same figure in logarithms, and p-values from it (`auditor.counts`).
+computes the same figure in logarithms, and p-values from it (`numbers.event_counts`).
 """
 
 from __future__ import annotations

@@ -144,10 +144,11 @@ def _rounding_conditions() -> Iterator[Erratum]:
     )
 
 
-def _one_rounding(before: int, k: int = 10) -> Fraction:
+def _one_rounding(before: int) -> Fraction:
     """Over U - L, as 1.6 has it with Q = 1: `before` copies of L and then U, against L."""
-    L, U = (1 + Fraction(before + more, 2 ** (k + 1)) for more in (0, 2))
-    add = models.iterated(FloatType(k, 8))
+    kind = FloatType(10, 8)
+    L, U = (1 + Fraction(before + more, 2 ** (kind.k + 1)) for more in (0, 2))
+    add = models.iterated(kind)
     return (Fraction(add.sum([L] * before + [U])) - Fraction(add.sum([L] * before + [L]))) / (U - L)
 
 

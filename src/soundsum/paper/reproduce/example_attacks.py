@@ -6,11 +6,12 @@ theorem with smaller parameters, whose difference the paper does not print.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from soundsum.attacks import Attack, attack, mironov
+from soundsum.attacks import attack, mironov
 from soundsum.attacks import examples as numbered
 from soundsum.kernels import float_sum
 from soundsum.paper.reproduce.reproduction import Cell
@@ -18,45 +19,43 @@ from soundsum.tables.relations import Relation
 
 MOST_QUICK = 1 << 25
 
-SIZES = {
-    "ea:modular-sum": 2**17 + 1,
-    "ea:saturation": 393_216,
-    "ea:32-nonassoc": 2**24 + 2**23,
-    "ea:64-nonassoc": 2**28,
-    "ea:ham-round-once": 17,
-    "ea:32-ham-round-accum": 15 * 2**23 + 2,
-    "ea:rr2": 2**30,
-}
-"""The numbers of records in the paper (for `ea:saturation`, the value of its formula)."""
 
-SMALLER: dict[str, dict[str, Any]] = {
-    "ea:64-nonassoc": {"dtype": "float32", "a": 11, "d": 11, "j": -11},
-    "ea:32-ham-round-accum": {"dtype": "bfloat16", "j": 7, "m": 0},
-    "ea:rr2": {"dtype": "float32", "j": 16, "upper": 1},
-}
-"""Examples of the theorems on narrower types."""
+@dataclass(frozen=True)
+class PrintedExample:
+    """An example as the paper prints it, apart from the difference; `smaller` is run in its place without `full`."""
 
-IDEALS: dict[str, dict[Relation, int | Fraction]] = {
-    "ea:modular-sum": {Relation.HAMMING: 2**47},
-    "ea:saturation": {},
-    "ea:32-nonassoc": {Relation.CHANGE_ONE: 1, Relation.SYMMETRIC: 2},
-    "ea:64-nonassoc": {Relation.CHANGE_ONE: 1 - Fraction(1, 2**26), Relation.SYMMETRIC: 2},
-    "ea:ham-round-once": {Relation.HAMMING: Fraction(1, 2**53)},
-    "ea:32-ham-round-accum": {Relation.INSERT_DELETE: 2**23},
-    "ea:rr2": {Relation.INSERT_DELETE: 1},
-}
-"""The idealised sensitivities the paper prints, by relation; for saturation it prints distance 0."""
+    records: int
+    ideals: Mapping[Relation, int | Fraction] = field(default_factory=dict)
+    corrected: Mapping[Relation, int] = field(default_factory=dict)
+    smaller: Mapping[str, Any] = field(default_factory=dict)
 
-CORRECTED_IDEALS = {("ea:64-nonassoc", Relation.SYMMETRIC): 1}
+
+PRINTED = {
+    "ea:modular-sum": PrintedExample(2**17 + 1, {Relation.HAMMING: 2**47}),
+    "ea:saturation": PrintedExample(393_216),  # the value of its formula
+    "ea:32-nonassoc": PrintedExample(2**24 + 2**23, {Relation.CHANGE_ONE: 1, Relation.SYMMETRIC: 2}),
+    "ea:64-nonassoc": PrintedExample(
+        2**28,
+        {Relation.CHANGE_ONE: 1 - Fraction(1, 2**26), Relation.SYMMETRIC: 2},
+        corrected={Relation.SYMMETRIC: 1},
+        smaller={"dtype": "float32", "a": 11, "d": 11, "j": -11},
+    ),
+    "ea:ham-round-once": PrintedExample(17, {Relation.HAMMING: Fraction(1, 2**53)}),
+    "ea:32-ham-round-accum": PrintedExample(
+        15 * 2**23 + 2, {Relation.INSERT_DELETE: 2**23}, smaller={"dtype": "bfloat16", "j": 7, "m": 0}
+    ),
+    "ea:rr2": PrintedExample(2**30, {Relation.INSERT_DELETE: 1}, smaller={"dtype": "float32", "j": 16, "upper": 1}),
+}
+"""By label: the records and the idealised sensitivities, by relation; for saturation the paper prints distance 0."""
 
 
 def examples(full: bool = False) -> Iterator[Cell]:
     for example in numbered():
-        pair: Attack = example.attack
-        yield Cell("records", example.label, SIZES[example.label], pair.records)
+        pair, printed = example.attack, PRINTED[example.label]
+        yield Cell("records", example.label, printed.records, pair.records)
         problem = pair.problem
-        for relation, ideal in IDEALS[example.label].items():
-            corrected = CORRECTED_IDEALS.get((example.label, relation))
+        for relation, ideal in printed.ideals.items():
+            corrected = printed.corrected.get(relation)
             yield Cell(
                 "idealised sensitivity",
                 example.label,
@@ -70,12 +69,12 @@ def examples(full: bool = False) -> Iterator[Cell]:
             yield Cell("distance of the datasets", example.label, 0, int(pair.distance), at=str(problem.relation))
         smaller = not full and pair.records > MOST_QUICK
         if smaller:
-            pair = attack(pair.name, relation=pair.problem.relation, **SMALLER[example.label])
+            pair = attack(pair.name, relation=pair.problem.relation, **printed.smaller)
         moved, expected = Fraction(pair.measure()), Fraction(example.printed)
         if smaller:
             assert pair.predicted is not None
             expected = pair.predicted
-        scale = f"; smaller than the paper's {SIZES[example.label]:,}, by the same theorem" if smaller else ""
+        scale = f"; smaller than the paper's {printed.records:,}, by the same theorem" if smaller else ""
         yield Cell(
             "difference of the sums",
             example.label,

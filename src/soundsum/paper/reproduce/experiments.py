@@ -33,28 +33,31 @@ class Setup:
 
     name: str
     reference: str
-    library: str
-    described: str
+    library: PaperLibrary
     attack: Attack
     u: Runs
     v: Runs
     sums: tuple[Fraction, Fraction]
     mechanism: Mechanism
-    ideal: Fraction
     threshold: Fraction
-    strict: bool
     epsilon: Fraction
     runs: int
+    strict: bool = False
     printed: tuple[int, int] | None = None
     note: str = ""
-    source: str = ""
+    described: str = ""
+    """The mechanism in words, where it is not the library's for floats."""
+
+    @property
+    def ideal(self) -> Fraction:
+        return self.library.sensitivity(self.attack.problem)
 
     def run(self, *cells: Cell) -> Experiment:
         return Experiment(
             name=self.name,
             reference=self.reference,
-            library=self.library,
-            mechanism=self.described,
+            library=self.library.name,
+            mechanism=self.described or f"{self.library.adds}; {self.library.noise}",
             attack=self.attack.name,
             records=self.u.size,
             epsilon=self.epsilon,
@@ -67,7 +70,7 @@ class Setup:
             right=self._count(1),
             cells=cells,
             note=self.note,
-            source=self.source,
+            source=self.library.source,
         )
 
     def _count(self, side: int) -> EventCount:
@@ -86,26 +89,18 @@ def of_floats(
     sums = [library.total(data, pair.problem) for data in (u, v)]
     if sums[0] < sums[1]:
         u, v, sums = v, u, sums[::-1]
-    mechanism = library.mechanism(pair.problem, u.size, epsilon)
-    described = f"{library.adds}; {library.noise}"
-    middle = Fraction(float64.round_up((sums[0] + sums[1]) / 2))
-    ideal = library.sensitivity(pair.problem)
     return Setup(
         name=name,
         reference=reference,
-        library=library.name,
-        described=described,
+        library=library,
         attack=pair,
         u=u,
         v=v,
         sums=(sums[0], sums[1]),
-        mechanism=mechanism,
-        ideal=ideal,
-        threshold=middle,
-        strict=False,
+        mechanism=library.mechanism(pair.problem, u.size, epsilon),
+        threshold=Fraction(float64.round_up((sums[0] + sums[1]) / 2)),
         epsilon=epsilon,
         runs=runs,
-        source=library.source,
     )
 
 
@@ -132,20 +127,18 @@ def ibm_overflow() -> Experiment:
     setup = Setup(
         name="IBM diffprivlib, 32-bit integers",
         reference="al:ibm-overflow",
-        library="IBM diffprivlib",
+        library=libraries.DIFFPRIVLIB,
         described="np.sum with dtype=int32, which wraps; geometric noise that does not, cut off at n L and n U",
         attack=pair,
         u=u,
         v=v,
         sums=(max(sums), min(sums)),
         mechanism=libraries.diffprivlib_integers(lower, upper, u.size, HALF),
-        ideal=pair.problem.spread,
         threshold=Fraction(0),
         strict=True,
         epsilon=HALF,
         runs=10_000,
         printed=(10_000, 0),
-        source=libraries.DIFFPRIVLIB.source,
     )
     private = attack("overflow", dtype="int32", relation="insert_delete", upper=2**24)
     return setup.run(

@@ -69,27 +69,6 @@ def _diffprivlib(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
     return FloatLaplace(problem.spread / epsilon, kind, least, most, four_uniforms=True)
 
 
-def _google(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
-    return GridLaplace(problem.magnitude, epsilon)
-
-
-def google_mean(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
-    return GoogleMean(problem.lower, problem.upper, n, epsilon)
-
-
-def _opendp(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
-    return FloatLaplace(problem.ideal / epsilon, _float(problem))
-
-
-def _chorus(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
-    return FloatLaplace(problem.spread / epsilon)
-
-
-def _pinq(problem: Problem, n: int, epsilon: Fraction) -> Mechanism:
-    """PINQ always clamps to [-1, 1], so its noise is scaled to 1."""
-    return FloatLaplace(1 / epsilon)
-
-
 def _float(problem: Problem) -> FloatType:
     assert isinstance(problem.dtype, FloatType)
     return problem.dtype
@@ -103,7 +82,7 @@ GOOGLE = PaperLibrary(
     noise="geometric on a power-of-two grid",
     sized=False,
     total=in_order,
-    mechanism=_google,
+    mechanism=lambda problem, n, epsilon: GridLaplace(problem.magnitude, epsilon),
     source=f"{_CC}/bounded-sum.h at f3e565a, numerical-mechanisms.h and distributions.cc",
 )
 GOOGLE_MEAN = PaperLibrary(
@@ -112,7 +91,7 @@ GOOGLE_MEAN = PaperLibrary(
     noise="grid noise on sum and count",
     sized=True,
     total=in_order,
-    mechanism=google_mean,
+    mechanism=lambda problem, n, epsilon: GoogleMean(problem.lower, problem.upper, n, epsilon),
     source=f"{_CC}/bounded-mean.h at 4c867aa, numerical-mechanisms.h and distributions.cc",
 )
 DIFFPRIVLIB = PaperLibrary(
@@ -130,7 +109,7 @@ OPENDP = PaperLibrary(
     noise="Laplace in the records' type",
     sized=None,
     total=in_order,
-    mechanism=_opendp,
+    mechanism=lambda problem, n, epsilon: FloatLaplace(problem.ideal / epsilon, _float(problem)),
     source="opendp/opendp, rust/opendp/src/trans/sum/mod.rs at 92b82ba, meas/laplace and samplers.rs",
 )
 CHORUS = PaperLibrary(
@@ -139,7 +118,7 @@ CHORUS = PaperLibrary(
     noise="Laplace by inversion",
     sized=True,
     total=in_order,
-    mechanism=_chorus,
+    mechanism=lambda problem, n, epsilon: FloatLaplace(problem.spread / epsilon),
     source="its paper (Johnson, Near, Hellerstein, Song 2020, section 3)",
 )
 PINQ = PaperLibrary(
@@ -148,7 +127,7 @@ PINQ = PaperLibrary(
     noise="Laplace by inversion, records in [-1, 1]",
     sized=False,
     total=in_order,
-    mechanism=_pinq,
+    mechanism=lambda problem, n, epsilon: FloatLaplace(1 / epsilon),  # it always clamps to [-1, 1]
     source="its paper (McSherry 2009), NoisySum",
 )
 OPACUS = Scaled(

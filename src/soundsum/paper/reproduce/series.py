@@ -16,7 +16,7 @@ from soundsum.methods import METHODS
 from soundsum.methods.problem import Problem
 from soundsum.numbers.types import bfloat16, float32, float64
 from soundsum.pages.draw import Line, Plot
-from soundsum.paper.reproduce.ours import naive, releases
+from soundsum.paper.reproduce.side_by_side import naive, releases
 from soundsum.privacy.planner import Plan
 
 POINTS = 200
@@ -40,14 +40,14 @@ def spacing() -> Plot:
         "value",
         "distance to the next float",
         lines,
-        True,
-        True,
+        log_x=True,
+        log_y=True,
     )
 
 
-def drifting(j: int = 16) -> Plot:
+def drifting() -> Plot:
     """Running sums of repeated rounding 2 in float32, one U apart at the start, and the real sums beside them."""
-    pair = attack("repeated_rounding_2", dtype="float32", relation="hamming", j=j, upper=1)
+    pair = attack("repeated_rounding_2", dtype="float32", relation="hamming", j=16, upper=1)
     lines = []
     for name, side in (("left", pair.left), ("right", pair.right)):
         values = np.asarray(side)
@@ -95,7 +95,7 @@ def ratios(sized: bool) -> Plot:
     which = "public n" if sized else "private n"
     title = f"The noise each method needs, float32 in [0, 1], {which}"
     name = "ratio_public" if sized else "ratio_private"
-    return Plot(name, title, "records", "sensitivity / ideal", tuple(lines), True, True)
+    return Plot(name, title, "records", "sensitivity / ideal", tuple(lines), log_x=True, log_y=True)
 
 
 def _line(name: str, x: NDArray[np.int64], y: NDArray[np.float64]) -> Line:

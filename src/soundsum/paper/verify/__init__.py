@@ -10,21 +10,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable
 from multiprocessing import get_context
+from typing import Protocol
 
 from soundsum.methods import METHODS
 from soundsum.numbers.quoting import quote
 from soundsum.paper.verify import choices, clipped_gradients, kahan_errors, searches
-from soundsum.paper.verify.cases import WorkItem, list_work
+from soundsum.paper.verify.cases import list_work
 from soundsum.paper.verify.check import check
-from soundsum.paper.verify.choices import ChoiceWork
-from soundsum.paper.verify.clipped_gradients import ClipWork
-from soundsum.paper.verify.kahan_errors import KahanWork
-from soundsum.paper.verify.searches import SearchWork
 from soundsum.paper.verify.subjects import Subject, subject
 from soundsum.paper.verify.verification import Case, Counterexample, Result, Verification, join
 from soundsum.refusals import Reason, RefusedValue
 
 __all__ = ["Case", "Counterexample", "Result", "Subject", "Verification", "check", "subject", "verify"]
+
+
+OTHERS = {
+    "kahan": kahan_errors,
+    clipped_gradients.LABEL: clipped_gradients,
+    choices.LABEL: choices,
+    searches.LABEL: searches,
+}
+"""Checks beside those of every method's cases, by label; of Kahan's sum there are both."""
+
+
+class Work(Protocol):
+    """One worker's turn."""
+
+    def results(self) -> list[Result]: ...
 
 
 def verify(
@@ -44,7 +56,7 @@ def verify(
     start = time.monotonic()
     only = None if only is None else list(only)
     wanted = None if only is None else frozenset(only)
-    known = [*METHODS, clipped_gradients.LABEL, choices.LABEL, searches.LABEL]
+    known = dict.fromkeys([*METHODS, *OTHERS])
     if unknown := [name for name in only or () if name not in known]:
         raise RefusedValue(
             "only",
@@ -54,15 +66,10 @@ def verify(
             given=quote(unknown[0]),
             known=", ".join(known),
         )
-    todo: list[WorkItem | KahanWork | ChoiceWork | ClipWork | SearchWork] = [*list_work(quick, wanted)]
-    if wanted is None or "kahan" in wanted:
-        todo += kahan_errors.list_work(quick)
-    if wanted is None or clipped_gradients.LABEL in wanted:
-        todo += clipped_gradients.list_work(quick)
-    if wanted is None or choices.LABEL in wanted:
-        todo += choices.list_work(quick)
-    if wanted is None or searches.LABEL in wanted:
-        todo += searches.list_work(quick)
+    todo: list[Work] = [*list_work(quick, wanted)]
+    for label, checked in OTHERS.items():
+        if wanted is None or label in wanted:
+            todo += checked.list_work(quick)
     results: list[list[Result]] = [[] for _ in todo]
 
     def note(done: int) -> None:
@@ -95,5 +102,5 @@ def _require_cases(results: Iterable[Result], labels: Iterable[str]) -> None:
         )
 
 
-def _work(numbered: tuple[int, WorkItem | KahanWork | ChoiceWork | ClipWork | SearchWork]) -> tuple[int, list[Result]]:
+def _work(numbered: tuple[int, Work]) -> tuple[int, list[Result]]:
     return numbered[0], numbered[1].results()

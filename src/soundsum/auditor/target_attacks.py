@@ -1,33 +1,79 @@
-"""Neighbours beyond the plain ones, for faults that need a certain value, missing records or many records.
+"""Attacks on a target beyond the plain pairs, fewest records first, and the walks that ask it for their step.
 
-A code such as 99, records that are missing but for one, walks and orders of many records, and the attacks on sums that
-are added in a type narrower than that of the records. Few of them are sampled: `screen` draws a few runs on many pairs,
-and follows walks to where outputs jump. These runs choose only; conclusions rest on runs that are drawn afterwards.
+`attacks_on` gives every family that the type and relation allow, at several sizes. `further_attacks` are for faults
+that need a certain value, missing records or many records: a code such as 99, records that are missing but for one,
+walks and orders of many records, and the families' attacks on sums that are added in a type narrower than that of the
+records. Time and memory limit the datasets (`Limits.allow`).
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from statistics import median_low
+from functools import lru_cache
 from typing import Any
 
-from soundsum.attacks import Attack
+from soundsum.attacks import FAMILIES, Attack, attack, families_for
 from soundsum.attacks.families.path import steepest
+from soundsum.attacks.families.special_values import FORMS
 from soundsum.auditor.calling import Failure, Unsupported, ask
-from soundsum.auditor.choosing import WALKS, at_step, attacks_on, walked
-from soundsum.auditor.events import Outputs, learn
-from soundsum.auditor.limits import Stopwatch
 from soundsum.auditor.plain_pairs import make_pair
-from soundsum.auditor.sampling import Drawing
 from soundsum.auditor.target import Target
-from soundsum.numbers.event_counts import Promise
+from soundsum.numbers.rationals import is_special
 from soundsum.numbers.types import FloatType, IntType, NumberType, float16, float32, int8, int16, int32
+from soundsum.tables.relations import Relation
 from soundsum.tables.runs import Runs
+
+SIZES = tuple(2**p + 2 for p in (5, 8, 12, 16, 20, 24, 28, 30))
+"""The most records of a family's attacks, one after another."""
+
+
+def attacks_on(target: Target, families: Iterable[str] | None = None) -> Iterator[Attack]:
+    """The attacks that can be made for the target, over all families, fewest records first.
+
+    >>> import numpy as np
+    >>> t = Target(noiseless=np.sum, dtype="int32", relation="change_one", bounds=(0, 2**20))
+    >>> [(made.name, made.records) for made in attacks_on(t)]
+    [('overflow', 2049)]
+    """
+    every = families_for(target.dtype)
+    chosen = [name for name in every if families is None or name in families]
+    chosen = [name for name in chosen if target.neighbours in FAMILIES[name].relations]
+    yield from heapq.merge(*(_of_family(target, name) for name in chosen), key=lambda made: made.records)
+
+
+def _of_family(target: Target, name: str) -> Iterator[Attack]:
+    if name == "special_values":
+        forms = [made for form in FORMS for made in _made(target, name, form=form)]
+        yield from sorted(forms, key=lambda made: made.records)
+        return
+    last = 0
+    for size in SIZES:
+        for made in _made(target, name, max_records=size):
+            if made.records > last:
+                last = made.records
+                yield made
+
+
+def _made(target: Target, name: str, **wish: Any) -> Iterator[Attack]:
+    made = _attack(name, target.dtype, target.neighbours, target.bounds, tuple(wish.items()))
+    if made is not None and target.documents(made):
+        yield made
+
+
+@lru_cache(maxsize=1024)
+def _attack(
+    name: str, kind: NumberType, relation: Relation, bounds: Any, wish: tuple[tuple[str, Any], ...]
+) -> Attack | None:
+    """An attack, made once for all targets; None if these bounds or this size allow no attack."""
+    try:
+        return attack(name, kind, relation=relation, bounds=bounds, **dict(wish))
+    except ValueError:
+        return None
+
 
 FURTHER = {
     "coded_value": "One record, or all but one, equal a value that programs may take for a code.",
@@ -141,116 +187,45 @@ def _is_narrower(kind: NumberType, than: NumberType) -> bool:
     return isinstance(than, FloatType) and kind.k < than.k and kind.max < than.max
 
 
-RUNS, MORE_RUNS = 24, 120
-"""Runs on each side of a pair at first, and then of the best ones."""
-
-PROMISING, MOST = 12, 4
-"""The numbers of pairs that get more runs, and that are chosen in the end."""
+WALKS = ("path", "walk", "long_walk")
+"""Attacks that ask the target for their step."""
 
 
-@dataclass
-class _Screened:
-    """A pair and its runs so far."""
+def own_step(target: Target, made: Attack) -> Attack:
+    """The path walked by asking the target: the step where its own sum jumps most, found by bisection.
 
-    made: Attack
-    source: Drawing
-    left: Outputs
-    right: Outputs
-
-    def telling(self, promise: Promise) -> float:
-        learned = learn(self.left, self.right, promise)
-        return learned[1] if learned else 0.0
-
-    def draw(self, runs: int) -> None:
-        left, right = self.source.pairs(runs)
-        self.left, self.right = self.left + left, self.right + right
-
-
-def screen(target: Target, pairs: Sequence[Attack], seconds: float) -> list[Attack]:
-    """The pairs on which a few runs tell most, walks at the steps where outputs jump; none that could not be run.
-
-    >>> def release(data): return 0 if len(data) < 23 else 1
-    >>> from soundsum.auditor.plain_pairs import plain_pairs
-    >>> t = Target(release=release, dtype="int32", relation="insert_delete", bounds=(0, 1), name="release")
-    >>> [(made.name, made.records) for made in screen(t, plain_pairs(t), 30)][:1]
-    [('walk', 23)]
+    Where one end of the walk is an error and the other is not, the step at which it comes.
     """
-    watch = Stopwatch()
-    promise = Promise.at(target.epsilon, target.delta, 1)
-    seen: list[_Screened] = []
-    for made in _candidates(target, pairs, watch, seconds):
-        if watch.elapsed > seconds:
-            break
-        drawn = ask(target.refuses, partial(_begin, target, made))
-        if not isinstance(drawn, Failure):
-            seen.append(drawn)
-    best = _best(seen, promise)[:PROMISING]
-    for one in best:
-        if watch.elapsed < seconds:
-            ask(target.refuses, partial(one.draw, MORE_RUNS))
-    return [one.made for one in _best(best, promise)[:MOST]]
+    problem, n = made.problem, made.records
+
+    def raises(i: int) -> Fraction:
+        answer = ask(target.refuses, lambda: target.sum_of(walked(made, i), problem))
+        return Fraction(isinstance(answer, Failure) and answer.kind != "unsupported")
+
+    def total(i: int) -> Fraction:
+        result = target.sum_of(walked(made, i), problem)
+        if is_special(result):
+            raise Unsupported(f"the sum of {n:,} records in [{problem.lower}, {problem.upper}] is {result}")
+        return Fraction(result)
+
+    if raises(0) != raises(n):
+        return at_step(made, steepest(raises, n)[0])
+    step, before, after = steepest(total, n)
+    return replace(at_step(made, step), totals=(after, before))
 
 
-def _best(seen: Sequence[_Screened], promise: Promise) -> list[_Screened]:
-    """Those that tell anything, the most telling first."""
-    rated = [(one.telling(promise), place) for place, one in enumerate(seen)]
-    return [seen[place] for rate, place in sorted(rated, key=lambda pair: (-pair[0], pair[1])) if rate > 0]
+def walked(made: Attack, i: int) -> Runs:
+    """The dataset that a walk reaches after i steps: i records at the upper bound, the others at the lower, or none."""
+    problem = made.problem
+    others = [(problem.lower, made.records - i)] if problem.relation.sized else []
+    return Runs(problem.dtype, [part for part in [(problem.upper, i), *others] if part[1]])
 
 
-def _begin(target: Target, made: Attack) -> _Screened:
-    source = Drawing(target, made)
-    return _Screened(made, source, *source.pairs(RUNS))
+def at_step(made: Attack, i: int) -> Attack:
+    """The neighbours between which a walk takes that step."""
+    return replace(made, left=walked(made, i + 1), right=walked(made, i), parameters={**made.parameters, "step": i})
 
 
-def _candidates(target: Target, pairs: Sequence[Attack], watch: Stopwatch, seconds: float) -> Iterator[Attack]:
-    for made in pairs:
-        if made.name not in WALKS:
-            yield made
-            continue
-        for total in (_middle, _event):
-            if watch.elapsed < seconds / 2:
-                step = ask(target.refuses, partial(_step, target, made, total))
-                if not isinstance(step, Failure):
-                    yield at_step(made, step)
-
-
-def _step(target: Target, made: Attack, total: Callable[[Target, Attack], Callable[[Outputs], Fraction]]) -> int:
-    of = total(target, made)
-    step, _, _ = steepest(lambda i: of(_draw(target, made, i)), made.records)
-    return step
-
-
-def _draw(target: Target, made: Attack, i: int) -> Outputs:
-    """Runs on what the walk reaches after i steps; an error is an output like any other."""
-    records, problem = walked(made, i), made.problem
-    data = target.data(records)
-
-    def run(runs: int) -> list[Any]:
-        try:
-            return target.outputs(data, problem, records.size, runs)
-        except Unsupported:
-            raise
-        except Exception as error:
-            return [error] if runs == 1 else [one for _ in range(runs) for one in run(1)]
-
-    return Outputs.of(run(RUNS), target.name)
-
-
-def _middle(target: Target, made: Attack) -> Callable[[Outputs], Fraction]:
-    """The median of the numbers among outputs, by which a walk finds where they jump."""
-
-    def total(drawn: Outputs) -> Fraction:
-        finite = [x for x in drawn.floats.tolist() if math.isfinite(x)]
-        return Fraction(median_low(finite)) if finite else Fraction(0)
-
-    return total
-
-
-def _event(target: Target, made: Attack) -> Callable[[Outputs], Fraction]:
-    """How often the event that tells the ends of a walk apart happens."""
-    ends = _draw(target, made, made.records), _draw(target, made, 0)
-    learned = learn(*ends, Promise(0.0, 0.0))
-    if learned is None:
-        raise Unsupported("the ends of the walk are alike")
-    event = learned[0]
-    return lambda drawn: Fraction(int(drawn.have(event).sum()))
+def times_asked(made: Attack) -> float:
+    """How many of its datasets a target adds."""
+    return 2.0 + (math.log2(made.records) + 4 if made.name in WALKS else 0)

@@ -36,7 +36,7 @@ def pairs() -> list[Attack]:
     ]
 
 
-def side_by_side(full: bool = False) -> Iterator[SideBySide]:
+def compare_all(full: bool = False) -> Iterator[SideBySide]:
     yield from (compare(pair, 3_000 if full else 500) for pair in pairs())
 
 

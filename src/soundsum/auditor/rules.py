@@ -1,4 +1,4 @@
-"""The cause and the fix of each finding, in words for a maintainer, with our method that fixes it."""
+"""The rules that findings are named after: the cause of each and its fix, in words for a maintainer."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import soundsum as ss
-from soundsum.auditor.further_pairs import FURTHER, further_attacks
 from soundsum.auditor.plain_pairs import plain_pairs
+from soundsum.auditor.target_attacks import FURTHER, further_attacks
 from soundsum.tables.relations import Relation
 from tests.auditor import mechanisms as m
 
