@@ -11,6 +11,7 @@ itself.
 from __future__ import annotations
 
 import atexit
+import gc
 import io
 import json
 import os
@@ -22,13 +23,19 @@ import sys
 import tempfile
 import threading
 import types
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
 
+import typer.main
+
+# Typer makes the tree of commands anew for every run, which takes longer than most commands. It is the same every time.
+typer.main.get_command = cache(typer.main.get_command)
+
 COMMAND = Path(sys.executable).with_name("soundsum")
 ROOT = Path(__file__).parents[1]
+SUMMED = ["--column", "x", "--bounds", "0", "1", "--epsilon", "1"]
 
 
 def run(command, *, cwd=None, env=None, input="", text=False, timeout=600) -> subprocess.CompletedProcess:
@@ -96,18 +103,21 @@ def serve(wire: int) -> None:
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
-    from typer.main import get_command
-
     import soundsum.auditor.plugin  # noqa: F401
-    from soundsum.cli import app
+    from soundsum.cli import main
 
-    with redirect_stdout(io.StringIO()):
-        get_command(app)(["sum", "--help"], standalone_mode=False)  # imports what reads and what explains options
+    # Makes the tree of commands, and imports what explains options, what reads and what refuses.
+    for sys.argv in (["soundsum", "sum", "--help"], ["soundsum", "sum", "/nowhere.csv", *SUMMED]):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
+            main()
+    gc.collect()
+    gc.freeze()  # so that no fork goes through what it shares, which would copy it
     assert len(os.listdir("/proc/self/task")) == 1
     with socket.socket(fileno=wire) as client:
         while True:
             message, files, *_ = socket.recv_fds(client, 64, 4)
             if not message:
+                gc.unfreeze()
                 return
             child = os.fork()
             if child == 0:
