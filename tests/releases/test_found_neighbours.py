@@ -7,6 +7,7 @@ outcome of the noise is tried. Statistics over the groups found are compared bef
 import itertools
 import random
 from collections import Counter
+from functools import cache
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -100,12 +101,17 @@ def draw_row(chosen, person=None):
     )
 
 
+@cache
+def database():
+    return duckdb.connect()
+
+
 def make_table(rows, engine):
     columns = zip(*rows, strict=True) if rows else [()] * 4
     kinds = {"id": pa.int64(), "k": pa.string(), "f": pa.bool_(), "x": pa.float64()}
     table = pa.table({name: pa.array(own, kind) for own, (name, kind) in zip(columns, kinds.items(), strict=True)})
     if engine == "duckdb":
-        connection = duckdb.connect()
+        connection = database().cursor()
         connection.register("rows", table)
         return connection.table("rows")
     return pl.from_arrow(table).lazy() if engine == "polars" else table
