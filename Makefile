@@ -38,7 +38,7 @@ CORES := $(shell getconf _NPROCESSORS_ONLN)
 test: build
 	@$(MAKE) --no-print-directory browser || true
 	@echo "Running the tests, those that take longest first. Slow ones are make test-slow; all there is, make check."
-	@$(BIN)/pytest --numprocesses $$((($(CORES) * 3 + 1) / 2)) --dist loadgroup --quiet -m "not slow" $(ARGS)
+	@$(BIN)/pytest --numprocesses $$((($(CORES) * 3 + 1) / 2)) --dist loadgroup --quiet -p no:schemathesis -m "not slow" $(ARGS)
 
 # Exhaustive sweeps, whole verifications and audits; what they are about has quicker tests in `make test`.
 test-slow: build
