@@ -149,6 +149,7 @@ def serve(wire: int) -> None:
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
+
     import soundsum.auditor.plugin  # noqa: F401
     from soundsum.cli import main
 

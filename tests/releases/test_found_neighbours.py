@@ -7,9 +7,9 @@ outcome of the noise is tried. Statistics over the groups found are compared bef
 import itertools
 import random
 from collections import Counter
-from functools import cache
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import duckdb
 import numpy as np
