@@ -34,11 +34,13 @@ demo: build
 # The tests of a file or of an xdist group share a worker (tests/conftest.py), and so their results and their browser. For
 # two cores there are three workers, since tests of pads and servers mostly wait. Without a browser the tests that need one
 # fail, one line each, and all others run.
+# Other packages' plugins, which no test uses, would be imported by every process that runs tests.
+WITHOUT := -p no:anyio -p no:schemathesis
 CORES := $(shell getconf _NPROCESSORS_ONLN)
 test: build
 	@$(MAKE) --no-print-directory browser || true
 	@echo "Running the tests, those that take longest first. Slow ones are make test-slow; all there is, make check."
-	@$(BIN)/pytest --numprocesses $$((($(CORES) * 3 + 1) / 2)) --dist loadgroup --quiet -m "not slow" $(ARGS)
+	@PYTEST_ADDOPTS="$$PYTEST_ADDOPTS $(WITHOUT)" $(BIN)/pytest --numprocesses $$((($(CORES) * 3 + 1) / 2)) --dist loadgroup --quiet -m "not slow" $(ARGS)
 
 # Exhaustive sweeps, whole verifications and audits; what they are about has quicker tests in `make test`.
 test-slow: build

@@ -1,5 +1,6 @@
 """Settings that every test shares, and results that several of them use, computed once."""
 
+import gc
 import os
 import random
 from collections import Counter
@@ -10,6 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+
+from . import processes  # noqa: F401 (before a test imports Typer)
 
 # The same examples everywhere and every time: `make test` judges the code, `make explore` looks for new examples. How
 # long a machine takes says nothing about the code.
@@ -70,6 +73,19 @@ def pytest_collection_modifyitems(config, items):
                 item._id = item.id.parse(f"{item.nodeid}@{mark.args[0]}")
     counts = Counter(item.nodeid.partition("::")[0] for item in items)
     items.sort(key=lambda item: (not item.nodeid.startswith(LONG), -counts[item.nodeid.partition("::")[0]]))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session):
+    """Keep the collector of garbage away from all that was imported and collected, which stays until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    gc.unfreeze()
 
 
 @contextmanager

@@ -11,10 +11,12 @@ itself.
 from __future__ import annotations
 
 import atexit
+import gc
 import io
 import json
 import os
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -22,13 +24,19 @@ import sys
 import tempfile
 import threading
 import types
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
 
+import typer.main
+
+# Typer makes the tree of commands anew for every run, which takes longer than most commands. It is the same every time.
+typer.main.get_command = cache(typer.main.get_command)
+
 COMMAND = Path(sys.executable).with_name("soundsum")
 ROOT = Path(__file__).parents[1]
+SUMMED = ["--column", "x", "--bounds", "0", "1", "--epsilon", "1"]
 
 
 def run(command, *, cwd=None, env=None, input="", text=False, timeout=600) -> subprocess.CompletedProcess:
@@ -50,10 +58,55 @@ def run(command, *, cwd=None, env=None, input="", text=False, timeout=600) -> su
         return subprocess.CompletedProcess(words, code, _read(printed, text), _read(errors, text))
 
 
-def _ask(files: list[IO[bytes]], words: list[str], timeout: float) -> int:
+def start(command, *, cwd, printed: IO[bytes]) -> Process:
+    """As `subprocess.Popen(command, stdout=printed, stderr=printed)`, for a server in Python."""
+    asked = {"words": [str(word) for word in command], "cwd": str(cwd), "env": dict(os.environ)}
+    with tempfile.TemporaryFile() as request, open(os.devnull, "rb") as nothing:
+        request.write(json.dumps(asked).encode())
+        request.seek(0)
+        return Process(_begin(b"start", [request, nothing, printed, printed]))
+
+
+class Process:
+    """What `subprocess.Popen` knows of a process, of one that the server of forks has started and waits for."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self.returncode = pid, None
+        self._handle = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        return self._wait(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        code = self._wait(timeout)
+        if code is None:
+            raise subprocess.TimeoutExpired(str(self.pid), timeout)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _wait(self, timeout: float | None) -> int | None:
+        if self.returncode is None and select.select([self._handle], [], [], timeout)[0]:
+            server = _start_server(os.getpid())
+            server.send(f"end {self.pid}".encode())
+            self.returncode = int(server.recv(64))
+            os.close(self._handle)
+        return self.returncode
+
+
+def _begin(how: bytes, files: list[IO[bytes]]) -> int:
     server = _start_server(os.getpid())
-    socket.send_fds(server, [b"run"], [file.fileno() for file in files])
-    child = int(server.recv(64))
+    socket.send_fds(server, [how], [file.fileno() for file in files])
+    return int(server.recv(64))
+
+
+def _ask(files: list[IO[bytes]], words: list[str], timeout: float) -> int:
+    child, server = _begin(b"run", files), _start_server(os.getpid())
     server.settimeout(timeout)
     try:
         return int(server.recv(64))
@@ -96,19 +149,28 @@ def serve(wire: int) -> None:
     import pyarrow.csv
     import pyarrow.dataset
     import pyarrow.parquet  # noqa: F401
-    from typer.main import get_command
 
     import soundsum.auditor.plugin  # noqa: F401
-    from soundsum.cli import app
+    from soundsum.cli import main
 
-    with redirect_stdout(io.StringIO()):
-        get_command(app)(["sum", "--help"], standalone_mode=False)  # imports what reads and what explains options
-    assert len(os.listdir("/proc/self/task")) == 1
+    # Makes the tree of commands, and imports what explains options, what reads and what refuses.
+    for sys.argv in (["soundsum", "sum", "--help"], ["soundsum", "sum", "/nowhere.csv", *SUMMED]):
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
+            main()
+    _prepare_to_fork()
     with socket.socket(fileno=wire) as client:
         while True:
             message, files, *_ = socket.recv_fds(client, 64, 4)
             if not message:
+                gc.unfreeze()
                 return
+            how, _, ended = message.decode().partition(" ")
+            if how == "end":
+                _, status = os.waitpid(int(ended), 0)
+                client.send(str(os.waitstatus_to_exitcode(status)).encode())
+                continue
+            if how == "start":
+                _import_servers()
             child = os.fork()
             if child == 0:
                 client.close()
@@ -116,9 +178,28 @@ def serve(wire: int) -> None:
             for file in files:
                 os.close(file)
             client.send(str(child).encode())
+            if how == "start":
+                continue
             _, status = os.waitpid(child, 0)
             client.send(str(os.waitstatus_to_exitcode(status)).encode())
     _become(*files)
+
+
+@cache
+def _import_servers() -> None:
+    import uvicorn.lifespan.on
+    import uvicorn.loops.auto
+    import uvicorn.protocols.http.auto  # noqa: F401
+
+    import soundsum.server.running  # noqa: F401
+
+    _prepare_to_fork()
+
+
+def _prepare_to_fork() -> None:
+    gc.collect()
+    gc.freeze()  # so that no fork goes through what it shares, which would copy it
+    assert len(os.listdir("/proc/self/task")) == 1
 
 
 def _become(request: int, *streams: int) -> None:

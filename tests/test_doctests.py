@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import pkgutil
+from functools import cache
 
 import pytest
 
@@ -15,6 +16,7 @@ MODULES = ["soundsum"] + [
 ]
 
 
+@cache
 def run(name):
     for public in soundsum.__all__:  # imported when asked for, and examples do not ask
         getattr(soundsum, public)

@@ -459,7 +459,7 @@ def test_a_repro_of_an_error_shows_it(tmp_path):
 
 @pytest.mark.parametrize(
     "method, seconds",
-    [("wide", 4), ("modular", 4), *(pytest.param(m, 20, marks=pytest.mark.slow) for m in ("grid", "kahan"))],
+    [("wide", 2), ("modular", 2), *(pytest.param(m, 20, marks=pytest.mark.slow) for m in ("grid", "kahan"))],
 )
 def test_our_own_methods_keep_their_claims(method, seconds):
     audit = ss.audit(f"soundsum.{method}", runs=200, seconds=seconds)

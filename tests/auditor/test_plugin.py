@@ -52,12 +52,15 @@ def test_releases(dp_audit):
     assert all((f.sampled is not None) == FULL for f in audit.findings)
 """
 
+OTHERS = ("anyio", "cacheprovider", "hypothesispytest", "schemathesis", "xdist")
+PYTEST = [sys.executable, "-m", "pytest", "-q", *(word for name in OTHERS for word in ("-p", f"no:{name}"))]
+"""Without plugins that are not tried here: each takes longer to import than ours."""
+
 
 def run(folder, *options, full=False):
     (folder / "test_mine.py").write_text(f"FULL = {full}\n" + PROJECT)
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *options]
-    return processes.run(command, cwd=folder, text=True)
+    return processes.run([*PYTEST, *options], cwd=folder, text=True)
 
 
 def test_a_new_violation_fails_and_says_how_to_see_it(tmp_path):
@@ -97,19 +100,7 @@ def test_soundsum_is_imported_only_when_a_test_audits(tmp_path):
     (tmp_path / "test_other.py").write_text(
         "import sys\n\ndef test_nothing():\n    assert not {'numpy', 'soundsum.auditor.target'} & sys.modules.keys()\n"
     )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:xdist",
-    ]
-    ran = subprocess.run([*command, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True)
+    ran = subprocess.run([*PYTEST, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout
 
 
@@ -119,9 +110,8 @@ def test_a_target_of_which_nothing_was_audited_fails_with_the_reason(tmp_path):
         "def test_it(dp_audit):\n"
         "    dp_audit(ss.Target(release=release, dtype='float32', relation='hamming', name='mine'), runs=20)\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
     for option, said in (("deterministic", "no runs were asked for"), ("full", "RuntimeError: database down")):
-        ran = processes.run([*command, f"--dp-audit={option}"], cwd=tmp_path, text=True)
+        ran = processes.run([*PYTEST, f"--dp-audit={option}"], cwd=tmp_path, text=True)
         assert ran.returncode == 1
         assert "mine: nothing was audited" in ran.stdout
         assert said in ran.stdout
@@ -132,8 +122,7 @@ def test_a_function_without_a_promise_is_told_how_to_make_it_a_target(tmp_path, 
     (tmp_path / "test_mine.py").write_text(
         f"def total(data, lower, upper):\n    return sum(data)\n\n\ndef test_it(dp_audit):\n    dp_audit({given})\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    ran = processes.run(command, cwd=tmp_path, text=True)
+    ran = processes.run(PYTEST, cwd=tmp_path, text=True)
     assert ran.returncode == 1
     assert "does not say what it promises; give ss.Target(release=" in ran.stdout
 
@@ -154,8 +143,7 @@ def test_targets_without_a_name_do_not_share_a_place_in_the_baseline(tmp_path):
         "    dp_audit(ss.Target(noiseless=module.total, claimed=claim, dtype=dtype, relation='hamming', fresh=again),\n"
         "             attacks=['rounding'])\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    processes.run([*command, "--dp-audit-update"], cwd=tmp_path)
+    processes.run([*PYTEST, "--dp-audit-update"], cwd=tmp_path)
     known = json.loads((tmp_path / "dp-audit-baseline.json").read_text())["violations"]
     assert known == {
         f"{f}.total[{t}, hamming]": ["rounding"] for f in ("ages", "wages") for t in ("float32", "float64")

@@ -6,9 +6,6 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from dp_accounting.pld import common
-from dp_accounting.pld import privacy_loss_distribution as pld
-from dp_accounting.rdp import rdp_privacy_accountant as rdp
 
 from soundsum.budget import Cost, curves, zcdp_epsilon
 from soundsum.budget.curves import together
@@ -47,6 +44,9 @@ def test_it_keeps_what_it_says_and_gives_little_away(planned, delta):
 
 def test_the_margin_is_a_thousandth_of_both():
     """dp-accounting is asked for a delta that much smaller, and its epsilon is taken to be that much larger."""
+    from dp_accounting.pld import common  # takes long, and most workers do without
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
     one = pld.from_privacy_parameters(common.DifferentialPrivacyParameters(0.125, 0), 0.125 / 256)
     theirs = one.self_compose(40).get_epsilon_for_delta(1e-6 * 0.999)
     cost = together([Cost("1/8")] * 40, delta="1e-6")
@@ -104,6 +104,8 @@ def test_many_small_releases_cost_less_than_their_sum_and_than_zcdp_says():
 
 
 def test_the_conversion_from_zcdp_agrees_with_theirs():
+    from dp_accounting.rdp import rdp_privacy_accountant as rdp
+
     orders = [1 + x / 50 for x in range(1, 20000)]
     for rho in (0.001, 0.02, 0.5, 3):
         theirs, _ = rdp.compute_epsilon(orders, [rho * order for order in orders], 1e-6)

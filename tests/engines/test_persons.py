@@ -3,6 +3,7 @@
 import datetime
 import decimal
 import uuid
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -120,31 +121,44 @@ def test_the_kernel_is_the_model(name, data):
     assert found == person_totals(rows_of(ids.to_pylist(), codes, column), steps, parts, missing, unit)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 16, 40])
-def test_threads_and_growth_change_nothing(threads):
-    """More pairs than any table begins with, added by as many threads, each several times."""
-    rng = np.random.default_rng(threads)
-    groups, people, n = 7, 30_000, 100_000
-    sums, plain = PairSums(groups, 2), {}
+GROUPS = 7
+PARTS = [BoundedPart((1, 2, 3), -(2**70), 2**64), BoundedPart((0, 1, 0), -(2**32), 2**31)]
+
+
+@cache
+def many_pairs():
+    """Three batches with more pairs than any table begins with, how many pairs they have, and their totals."""
+    rng = np.random.default_rng(1)
+    people, n = 30_000, 100_000
+    batches, plain = [], {}
     ids = rng.integers(0, 2**64, people, dtype=np.uint64)
     for _ in range(3):
-        persons, codes = rng.choice(ids, n), rng.integers(0, groups + 2, n).astype(np.int32)
+        persons, codes = rng.choice(ids, n), rng.integers(0, GROUPS + 2, n).astype(np.int32)
         q, counts = rng.integers(-(2**31), 2**31, n), rng.random(n) < 0.9
-        sums.add(persons, counts, codes, q, threads=threads)
+        batches.append((persons, counts, codes, q))
         for person, code, x, there in zip(persons.tolist(), codes.tolist(), q.tolist(), counts.tolist(), strict=True):
-            if there and code < groups:
+            if there and code < GROUPS:
                 rows, first, second = plain.setdefault(person, {}).get(code, (0, 0, 0))
                 plain[person][code] = rows + 1, first + x, second + x * x
-    parts = [BoundedPart((1, 2, 3), -(2**70), 2**64), BoundedPart((0, 1, 0), -(2**32), 2**31)]
-    wanted = [[0] * groups for _ in parts]
+    wanted = [[0] * GROUPS for _ in PARTS]
     for person, mine in plain.items():
         for code in sorted(mine, key=lambda code: (-mine[code][0], lot(person, code)))[:3]:
-            for part, total in zip(parts, wanted, strict=True):
+            for part, total in zip(PARTS, wanted, strict=True):
                 own = sum(w * s for w, s in zip(part.weights, mine[code], strict=True))
                 own = own * 2 // mine[code][0] if mine[code][0] > 2 else own
                 total[code] += min(max(own, part.least), part.most)
-    assert sums.pairs == sum(map(len, plain.values()))
-    assert sums.totals(parts, 2, 3, in_proportion=True, ids=native.PersonIds.naturals(), threads=threads) == wanted
+    return batches, sum(map(len, plain.values())), wanted
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16, 40])
+def test_threads_and_growth_change_nothing(threads):
+    """Each batch is added, and the totals are made, by as many threads."""
+    batches, pairs, wanted = many_pairs()
+    sums = PairSums(GROUPS, 2)
+    for batch in batches:
+        sums.add(*batch, threads=threads)
+    assert sums.pairs == pairs
+    assert sums.totals(PARTS, 2, 3, in_proportion=True, ids=native.PersonIds.naturals(), threads=threads) == wanted
 
 
 def test_the_limits_of_64_bits_are_added_exactly():

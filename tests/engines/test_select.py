@@ -6,6 +6,7 @@ beside, by `make engines`.
 """
 
 import bisect
+from functools import cache
 
 import duckdb
 import pyarrow as pa
@@ -143,17 +144,31 @@ def types(table):
     return dict(zip(table.column_names, table.schema.types, strict=True))
 
 
-def fetch(table, asked, dialect):
-    with duckdb.connect(config={"threads": 1}) as connection:
-        connection.execute("SET TimeZone = 'America/New_York'")
+@cache
+def database():
+    """All tables in one DuckDB."""
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute("SET TimeZone = 'America/New_York'")
+    connection.execute("CREATE MACRO octet_length(x) AS strlen(x)")  # DuckDB's own is of bytes alone
+    names = {}
+    for number, table in enumerate([*TABLES.values(), HEAVY]):
+        names[id(table)] = f"records{number}"
         connection.register("arrow", table)
-        connection.execute("CREATE TABLE records AS SELECT * FROM arrow")
-        connection.execute("CREATE MACRO octet_length(x) AS strlen(x)")  # DuckDB's own is of bytes alone
-        text = asked.text("records")
-        for name, points in dialect.searches.items():
-            kind = "DOUBLE" if isinstance(points[0], float) else "HUGEINT"
-            connection.create_function(name, counter_below(points), [kind], "BIGINT")
+        connection.execute(f"CREATE TABLE records{number} AS SELECT * FROM arrow")
+    return connection, names
+
+
+def fetch(table, asked, dialect):
+    connection, names = database()
+    text = asked.text(names[id(table)])
+    for name, points in dialect.searches.items():
+        kind = "DOUBLE" if isinstance(points[0], float) else "HUGEINT"
+        connection.create_function(name, counter_below(points), [kind], "BIGINT")
+    try:
         return connection.execute(text, dialect.values).fetchall()
+    finally:
+        for name in dialect.searches:
+            connection.remove_function(name)
 
 
 def counter_below(points):

@@ -68,15 +68,23 @@ def applicable(method, deterministic):
     return [p for p in problems() if not method.unmet(p) and not (deterministic and method.is_randomised(p))]
 
 
+@cache
+def suitable(method, deterministic):
+    return st.sampled_from(applicable(method, deterministic))
+
+
+@cache
+def datasets(dtype, size):
+    values = [x for x in (SMALL if isinstance(dtype, FloatType) else range(-4, 5)) if x in dtype]
+    return st.lists(st.sampled_from(values), min_size=size or 0, max_size=8 if size is None else size)
+
+
 @st.composite
 def cases(draw, method, deterministic=True):
     """A problem the method applies to, and data for it."""
-    suitable = applicable(method, deterministic)
-    assume(suitable)
-    problem = draw(st.sampled_from(suitable))
-    values = [x for x in (SMALL if isinstance(problem.dtype, FloatType) else range(-4, 5)) if x in problem.dtype]
-    count = (problem.size, problem.size) if problem.relation.sized else (0, 8)
-    return problem, draw(st.lists(st.sampled_from(values), min_size=count[0], max_size=count[1]))
+    assume(applicable(method, deterministic))
+    problem = draw(suitable(method, deterministic))
+    return problem, draw(datasets(problem.dtype, problem.size))
 
 
 def modelled(method, problem, data):

@@ -4,7 +4,6 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import opendp.prelude as dp
 import pytest
 
 from soundsum.privacy import samplers
@@ -115,6 +114,8 @@ def two_sample(ours, theirs):
 
 @pytest.mark.parametrize("kind, scale", [("laplace", 0.5), ("laplace", 3.5), ("gaussian", 0.75), ("gaussian", 4.0)])
 def test_opendp_draws_from_the_same_distribution(kind, scale):
+    import opendp.prelude as dp  # takes long, and most workers do without
+
     number, make, metric, ours = (
         40_000,
         dp.m.make_laplace,

@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 import duckdb
 import numpy as np
@@ -100,12 +101,17 @@ def draw_row(chosen, person=None):
     )
 
 
+@cache
+def database():
+    return duckdb.connect()
+
+
 def make_table(rows, engine):
     columns = zip(*rows, strict=True) if rows else [()] * 4
     kinds = {"id": pa.int64(), "k": pa.string(), "f": pa.bool_(), "x": pa.float64()}
     table = pa.table({name: pa.array(own, kind) for own, (name, kind) in zip(columns, kinds.items(), strict=True)})
     if engine == "duckdb":
-        connection = duckdb.connect()
+        connection = database().cursor()
         connection.register("rows", table)
         return connection.table("rows")
     return pl.from_arrow(table).lazy() if engine == "polars" else table

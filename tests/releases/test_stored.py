@@ -30,6 +30,11 @@ ASKED = {
     "upper quarter": ss.Quantile("pay", "3/4", 0, 10),
     "deviation": ss.Std("pay", 0, 10),
 }
+FEWER = {
+    "lower quarter": ss.Quantile("pay", "1/4", 0, 10, weight=5, candidates=50),
+    "upper quarter": ss.Quantile("pay", "3/4", 0, 10, candidates=50),
+}
+"""For zCDP, under which scales have denominators too large for the kernels, and draws take long."""
 MONTH, HOUR = ss.month("day", "2024-01", "2024-03"), ss.hour("at", "2024-01-03T05", "2024-01-03T07")
 WAYS = {
     "one number": {},
@@ -46,7 +51,8 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_they_are_the_same(way):
-    several = ss.release(TABLE, ASKED, **{"epsilon": 5, **way})
+    asked = ASKED | FEWER if "rho" in way else ASKED
+    several = ss.release(TABLE, asked, **{"epsilon": 5, **way})
     by = way.get("by")
     periods = [one for one in (by if isinstance(by, list) else [by]) if one in (MONTH, HOUR)]
     again = read_releases(several.to_json(), periods)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from soundsum.budget.history import Asker
 from soundsum.server.owner_file import read_owner_file
 from soundsum.server.tokens import Tokens
+from tests.processes import start
 
 PATIENCE = 60
 VISITS = pa.table(
@@ -88,7 +89,7 @@ class Server:
     def start(self, patience=PATIENCE):
         command = [sys.executable, "-m", "soundsum", "serve", str(self.owner), "--port", str(self.port), *self.options]
         with open(self.folder / "printed", "ab") as printed:
-            self.process = subprocess.Popen(command, stdout=printed, stderr=printed, cwd=self.folder)
+            self.process = start(command, cwd=self.folder, printed=printed)
         deadline = time.monotonic() + patience
         while time.monotonic() < deadline and self.process.poll() is None:
             try:

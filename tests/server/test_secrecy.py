@@ -93,16 +93,16 @@ REFUSED = {
     "an unknown option": {**SUM, "epsilonn": 1},
     "the owner's terms": {**SUM, "privacy_unit": "ward"},
     "many groups": {**SUM, "by": "ward", "groups": [str(i) for i in range(20_000)]},
-    "a million groups": {**SUM, "by": "ward", "groups": [str(i) for i in range(1_000_000)]},
     "bounds swapped": {"epsilon": 1, "statistics": {"a": {**SUM_OF, "bounds": [5, 1]}}},
     "text alone": "total",
 }
 
 
 def test_whatever_is_wrong_with_a_request_its_refusal_takes_the_pad(padded):
-    with padded.client(padded.add("faye")) as client, ThreadPoolExecutor(len(REFUSED) + 1) as pool:
+    million = {**SUM, "by": "ward", "groups": [str(i) for i in range(1_000_000)]}
+    with padded.client(padded.add("faye")) as client, ThreadPoolExecutor(len(REFUSED) + 2) as pool:
         others = pool.submit(timed, client, SUM, headers={"idempotency-key": "a b"})
-        answers = list(pool.map(lambda one: timed(client, one), REFUSED.values()))
+        answers = list(pool.map(lambda one: timed(client, one), [million, *REFUSED.values()]))
         answers.append(others.result())
         assert {answer.status_code for answer, _ in answers} == {413, 422}
         assert all(PAD - 0.01 <= took < 2 * PAD for _, took in answers), [took for _, took in answers]

@@ -7,6 +7,7 @@ import math
 import operator
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,13 +37,15 @@ def floor_log2(x: Fraction | int) -> int:
     >>> floor_log2(Fraction(1, 3)), floor_log2(8), floor_log2(Fraction(7, 8))
     (-2, 3, -1)
     """
-    x = abs(Fraction(x))
-    if not x:
+    top, bottom = abs(x.numerator), x.denominator
+    if not top:
         raise ValueError("log2 of 0 is not a number; ask for it only of nonzero values")
-    e = x.numerator.bit_length() - x.denominator.bit_length()
-    return e if power_of_two(e) <= x else e - 1
+    e = top.bit_length() - bottom.bit_length()
+    reaches = bottom << e <= top if e >= 0 else bottom <= top << -e
+    return e if reaches else e - 1
 
 
+@lru_cache(4096)
 def power_of_two(e: int) -> Fraction:
     """2^e, exactly, for any integer e."""
     return Fraction(1 << e) if e >= 0 else Fraction(1, 1 << -e)

@@ -193,8 +193,15 @@ class FloatType:
             return True
         if not isinstance(x, int | Fraction | float):
             return False
-        x = Fraction(x)
-        return abs(x) <= self.max and (x / self.ulp(x)).denominator == 1
+        top, bottom = x.as_integer_ratio()
+        if not top:
+            return True
+        if bottom.bit_count() > 1:
+            return False
+        # x is an odd number times 2^last, and below 2^(exponent + 1). What is no multiple of its ulp is no float.
+        exponent = top.bit_length() - bottom.bit_length()
+        last = (top & -top).bit_length() - bottom.bit_length()
+        return exponent <= self.max_exponent and last >= max(exponent, self.min_exponent) - self.k
 
     def round(self, x: Fraction | int | float, mode: Rounding = Rounding.NEAREST) -> Fraction | float:
         """Round x to the nearest float, ties to even, or toward zero.

@@ -316,8 +316,8 @@ def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
     values = tuple(exact(x, "parts") for x in (pattern if isinstance(pattern, tuple | list) else (pattern,)))
     if not values:
         raise RefusedValue("parts", Reason.EMPTY, "a pattern is empty", "leave the part out instead")
-    for x in values:
-        if x not in kind and is_special(x):
+    for x in (one for one in values if one not in kind):
+        if is_special(x):
             raise RefusedValue(
                 "parts",
                 Reason.MISMATCH,
@@ -326,16 +326,15 @@ def _checked_part(kind: NumberType, pattern: Any, count: Any) -> Part:
                 given=quote(x),
                 kind=kind.name,
             )
-        if x not in kind:
-            raise RefusedValue(
-                "parts",
-                Reason.MISMATCH,
-                "{given} is not a value of {kind}",
-                "the nearest is {nearest}",
-                given=quote(x),
-                kind=kind.name,
-                nearest=quote(kind.round(Fraction(x))),
-            )
+        raise RefusedValue(
+            "parts",
+            Reason.MISMATCH,
+            "{given} is not a value of {kind}",
+            "the nearest is {nearest}",
+            given=quote(x),
+            kind=kind.name,
+            nearest=quote(kind.round(Fraction(x))),
+        )
     canonical = (
         math.nan if x != x else int(x) if kind.is_integer else x if is_special(x) else Fraction(x) for x in values
     )
