@@ -6,6 +6,8 @@ import pyarrow.parquet
 import pytest
 
 from soundsum.conformance import HEAVY, HEAVY_QUESTIONS, NOTHING, NULLS, QUESTIONS, answers, table_of
+from soundsum.engines.duckdb import DuckDB
+from soundsum.kernels.persons import ROWS_PER_THREAD
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 
@@ -45,3 +47,12 @@ def test_a_person_with_very_many_rows(question):
         connection.register("heavy", HEAVY)
         assert answers(connection, statistics, table="heavy", **options) == expected
     assert answers(pl.from_arrow(HEAVY).lazy(), statistics, **options) == expected
+
+
+def test_batches_of_numbers_are_large_enough_for_two_threads():
+    """DuckDB cuts batches at its row groups: of half of one, some are too small, and two threads work by chance."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t AS SELECT i::DOUBLE AS x, i::INTEGER AS id FROM range(1000000) r(i)")
+        *sizes, _ = (batch.rows for batch in DuckDB(connection, {}, "t").schema.batches("x", "id"))
+    assert len(sizes) > 2
+    assert min(sizes) >= 2 * ROWS_PER_THREAD

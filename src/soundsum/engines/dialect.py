@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+
+from soundsum.engines.sum_query import FloatSteps
 
 
 class Own(NamedTuple):
@@ -55,6 +57,27 @@ class Dialect(ABC):
     def clamp(self, integer: str, low: str, high: str) -> str:
         """A 64-bit integer that is not NULL, held between two others."""
         return f"least(greatest({integer}, {low}), {high})"
+
+    def clamp_whole(self, whole: str, low: str, high: str) -> str:
+        """An integer of the widest type that is not NULL, held between two others."""
+        return f"least(greatest({whole}, {low}), {high})"
+
+    def on_grid(self, x: str, steps: FloatSteps) -> str:
+        """A double's integer. The float is only held so that nothing raises; privacy rests on the clamp of the integer.
+
+        NaN is equal to itself here, and above every number.
+        """
+        least, most, nan = (self.literal(end) for end in (steps.least, steps.most, float("nan")))
+        low, high = integer_literal(steps.low), integer_literal(steps.high)
+        within = self.clamp(self.round(scale_up(x, steps, self.literal)), low, high)
+        whens = [
+            f"WHEN {x} <= {most} THEN CASE WHEN {x} >= {least} THEN {within} ELSE {low} END",
+            f"WHEN {x} <> {nan} THEN {high}",
+        ]
+        if steps.tiny is not None:
+            near_zero = f"{x} > {self.literal(-steps.tiny)} AND {x} < {self.literal(steps.tiny)}"
+            whens.insert(0, f"WHEN {near_zero} THEN {integer_literal(max(steps.low, min(0, steps.high)))}")
+        return shift(f"CASE {' '.join(whens)} ELSE {integer_literal(steps.missing)} END", steps)
 
     @abstractmethod
     def scaled(self, own: Own, low: int, high: int) -> str:
@@ -123,3 +146,20 @@ class Dialect(ABC):
     def limb(self, text: str, shift: int | None, first: bool) -> str:
         assert shift is None
         return text
+
+
+def scale_up(x: str, steps: FloatSteps, literal: Callable[[float], str]) -> str:
+    """A double in steps of its grid, not yet rounded."""
+    y = x if not steps.base else f"({x} - {literal(steps.base)})"
+    for scale in (steps.scale, steps.more_scale):
+        y = y if scale == 1 else f"{y} * {literal(scale)}"
+    return y
+
+
+def shift(integer: str, steps: FloatSteps) -> str:
+    return integer if not steps.shift else f"({integer} + {integer_literal(steps.shift)})"
+
+
+def integer_literal(x: int) -> str:
+    """A 64-bit integer."""
+    return f"CAST('{x}' AS bigint)"

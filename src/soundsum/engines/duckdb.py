@@ -18,6 +18,7 @@ from soundsum.engines.reading import FilesReadBy
 from soundsum.numbers.quoting import quote
 from soundsum.refusals import Reason, RefusedValue
 from soundsum.tables.cells import LONGEST
+from soundsum.tables.files import BATCH
 from soundsum.tables.paths import Watched
 from soundsum.tables.read_guard import read_within
 from soundsum.tables.stream import StreamTable
@@ -31,7 +32,10 @@ WHERE lower(name) = lower($1) AND lower(schema_name) = lower(coalesce($2, schema
 
 
 ROWS = 1 << 16
-"""Of a batch: those of cells of LONGEST + 1 characters, which have up to four bytes each, have less than 2^31."""
+"""Of a batch with texts: those of cells of LONGEST + 1 characters, of up to four bytes each, have less than 2^31.
+
+Other batches have BATCH: of half a row group of DuckDB's, as it cuts these, some are too small for two threads.
+"""
 
 
 @ENGINES.register
@@ -69,9 +73,17 @@ class RelationTable(StreamTable):
 
     def _record_batches(self, wanted: list[str]) -> Iterator[Any]:
         kinds = dict(zip(self._data.columns, map(str, self._data.types), strict=True))
-        columns = self._data.project(", ".join(_cut(name, kinds.get(name, "")) for name in wanted or self.names[:1]))
+        names = wanted or self.names[:1]
+        columns = self._data.project(", ".join(_cut(name, kinds.get(name, "")) for name in names))
         read = getattr(columns, "to_arrow_reader", None) or columns.fetch_record_batch  # as older versions call it
-        yield from read(ROWS)
+        yield from read(BATCH if all(_is_short(self.arrow_type(name)) for name in names) else ROWS)
+
+
+def _is_short(kind: Any) -> bool:
+    """Returns whether cells have a fixed size, of a few bytes."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 def _cut(name: str, kind: str) -> str:

@@ -80,6 +80,9 @@ class PostgresDialect(Dialect):
         """By the functions of max(bigint) and min(bigint): least and greatest look up how to compare in every row."""
         return f"int8smaller(int8larger({integer}, {low}), {high})"
 
+    def clamp_whole(self, whole: str, low: str, high: str) -> str:
+        return f"numeric_smaller(numeric_larger({whole}, {low}), {high})"
+
     def scaled(self, own: Own, low: int, high: int) -> str:
         ends = [f"CAST('{Decimal(end).scaleb(-own.kind.scale):f}' AS numeric)" for end in (low, high)]
         held = f"CASE WHEN {own.text} IS NOT NULL THEN least(greatest({own.text}, {ends[0]}), {ends[1]}) END"

@@ -14,8 +14,8 @@ from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
-from soundsum.engines.dialect import Dialect, Own
-from soundsum.engines.sum_query import LIMB, limbs
+from soundsum.engines.dialect import Dialect, Own, integer_literal, scale_up, shift
+from soundsum.engines.sum_query import LIMB, FloatSteps, limbs
 
 MOST_SPELLED = 64
 """Points of cells that are written out, each as an expression."""
@@ -123,6 +123,13 @@ class SparkDialect(Dialect):
 
     def round(self, text: str) -> str:
         return f"CAST(rint({text}) AS bigint)"
+
+    def on_grid(self, x: str, steps: FloatSteps) -> str:
+        """As one expression without cases, which Java compiles to little; NULL and NaN count as 0, as they are to."""
+        zero, least, most = (self.literal(end) for end in (0.0, steps.least, steps.most))
+        held = f"greatest(least(nanvl(coalesce({x}, {zero}), {zero}), {most}), {least})"
+        integer = self.round(scale_up(held, steps, self.literal))
+        return shift(self.clamp(integer, integer_literal(steps.low), integer_literal(steps.high)), steps)
 
     def scaled(self, own: Own, low: int, high: int) -> str:
         """By at most nine digits at a time, so that no product has more than 38."""
