@@ -31,11 +31,14 @@ template <bool Grouped, int Powers> struct Pair {
         if constexpr (Grouped) return words[2 + 2 * Powers];
         return 0;
     }
+    void set_group([[maybe_unused]] std::uint64_t group) {
+        if constexpr (Grouped) words[2 + 2 * Powers] = group;
+    }
     bool is_of(std::uint64_t person, std::uint64_t group) const { return words[0] == person && (!Grouped || this->group() == group); }
-    static Pair without_rows(std::uint64_t person, [[maybe_unused]] std::uint64_t group) {
+    static Pair without_rows(std::uint64_t person, std::uint64_t group) {
         Pair pair{};
         pair.words[0] = person;
-        if constexpr (Grouped) pair.words[2 + 2 * Powers] = group;
+        pair.set_group(group);
         return pair;
     }
     i128 sum(int power) const {
@@ -163,7 +166,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             const auto fetch = [&](const P& pair) {
                 for (const Sums& sums : out) __builtin_prefetch(&sums.data[pair.group()], 1);
             };
-            each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
+            each_shard(threads, [&](unsigned, Shard& shard, Scratch& scratch) {
                 Late late(fetch, [&](const P& pair) {
                     for (std::size_t p = 0; p < parts.size(); ++p) add_shared(out[p].data[pair.group()], bound(pair, parts[p], bounding));
                 });
@@ -173,7 +176,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             return;
         }
         std::vector<std::vector<u128>> own(threads, std::vector<u128>(parts.size() * groups_, 0));
-        each_shard(threads, [&](unsigned thread, const Shard& shard, Scratch& scratch) {
+        each_shard(threads, [&](unsigned thread, Shard& shard, Scratch& scratch) {
             each_counted(shard, is_capped, bounding.max_groups, ids, nullptr, scratch, [&](const P& pair) {
                 for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + pair.group()] += static_cast<u128>(bound(pair, parts[p], bounding));
             });
@@ -191,10 +194,28 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         const auto use = [&](const P& pair) {
             if (pair.group() < size) std::atomic_ref(out[pair.group()]).fetch_add(1, std::memory_order_relaxed);
         };
-        each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
+        each_shard(threads, [&](unsigned, Shard& shard, Scratch& scratch) {
             Late late(fetch, use);
             each_counted(shard, true, max_groups, ids, &names, scratch, [&](const P& pair) { late.use(pair); });
             late.finish();
+        });
+    }
+
+    void renumber(const std::int32_t* numbers, std::size_t size, std::size_t groups, unsigned threads) override {
+        add_all_rows(threads);
+        groups_ = groups;
+        each_shard(threads, [&](unsigned, Shard& shard, Scratch&) {
+            std::vector<P>& pairs = shard.pairs;
+            std::size_t kept = 0;  // written whether it stays or not: which pairs do is as good as random
+            for (std::size_t i = 0; i < pairs.size(); ++i) {
+                if (i + ahead < pairs.size()) __builtin_prefetch(numbers + std::min<std::size_t>(pairs[i + ahead].group(), size));
+                const std::size_t group = pairs[i].group();
+                const std::int32_t number = group < size ? numbers[group] : -1;
+                pairs[kept] = pairs[i];
+                pairs[kept].set_group(static_cast<std::uint64_t>(number));
+                kept += number >= 0;
+            }
+            pairs.erase(pairs.begin() + static_cast<std::ptrdiff_t>(kept), pairs.end());
         });
     }
 
@@ -220,7 +241,8 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
 
     struct Shard {
         std::vector<P> pairs;
-        std::vector<R> rows;  // that are in no pair yet
+        std::vector<R> rows;     // that are in no pair yet
+        bool is_sorted = false;  // whether the pairs of each person lie together
     };
 
     struct Drawn {
@@ -256,7 +278,8 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     struct Scratch {
         Index index;
         std::vector<std::uint32_t> of, starts;  // each pair's person by number, and where the pairs of each person begin
-        std::vector<const P*> sorted;
+        std::vector<std::uint64_t> persons;     // by number
+        std::vector<P> sorted;
         std::vector<Drawn> drawn;
         std::vector<std::uint64_t> groups, lots;  // of one person
         Spelled id;
@@ -270,6 +293,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
 
     void note_pairs(Shard& shard, std::size_t more, Index& index) const {
         if (shard.pairs.size() + more >= std::size_t{1} << 31) throw std::length_error("too many pairs of a person and a group");
+        shard.is_sorted = false;
         index.begin(shard.pairs.size() + more);
         for (std::size_t i = 0; i < shard.pairs.size(); ++i)
             index.find(hash_of(shard.pairs[i].person(), shard.pairs[i].group()), i, [](std::size_t) { return false; });
@@ -311,7 +335,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         });
     }
 
-    template <class Use> void each_shard(unsigned threads, Use&& use) const {
+    template <class Use> void each_shard(unsigned threads, Use&& use) {
         in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
             Scratch scratch;
             for (std::size_t s = thread; s < person_shards; s += threads) use(thread, shards_[s], scratch);
@@ -319,48 +343,50 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     }
 
     template <class Use>
-    void each_counted(const Shard& shard, bool is_capped, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch,
+    void each_counted(Shard& shard, bool is_capped, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch,
                       Use&& use) const {
         if (is_capped) each_of_largest(shard, most, ids, names, scratch, use);
         else
             for (const P& pair : shard.pairs) use(pair);
     }
 
-    // Puts the pairs of each person together.
-    void sort_by_person(const Shard& shard, Scratch& scratch) const {
-        const std::vector<P>& pairs = shard.pairs;
+    // Puts the pairs of each person together, where they stay for the next time.
+    void sort_by_person(Shard& shard, Scratch& scratch) const {
+        if (shard.is_sorted) return;
+        std::vector<P>& pairs = shard.pairs;
+        std::vector<std::uint64_t>& persons = scratch.persons;
         scratch.index.begin(pairs.size());
-        scratch.of.resize(pairs.size()), scratch.starts.assign(1, 0), scratch.sorted.clear();
-        std::vector<const P*>& first = scratch.sorted;  // of each person
+        scratch.of.resize(pairs.size()), scratch.starts.assign(1, 0), persons.clear();
         for (std::size_t i = 0; i < pairs.size(); ++i) {
             const std::uint64_t person = pairs[i].person();
             const auto hash = static_cast<std::uint32_t>(hashing_.person(person) >> 32);
-            const std::size_t number = scratch.index.find(hash, first.size(), [&](std::size_t n) { return first[n]->person() == person; });
-            if (number == first.size()) first.push_back(&pairs[i]), scratch.starts.push_back(0);
+            const std::size_t number = scratch.index.find(hash, persons.size(), [&](std::size_t n) { return persons[n] == person; });
+            if (number == persons.size()) persons.push_back(person), scratch.starts.push_back(0);
             scratch.of[i] = static_cast<std::uint32_t>(number), ++scratch.starts[number + 1];
         }
         for (std::size_t n = 1; n < scratch.starts.size(); ++n) scratch.starts[n] += scratch.starts[n - 1];
         scratch.sorted.resize(pairs.size());
-        for (std::size_t i = 0; i < pairs.size(); ++i) scratch.sorted[scratch.starts[scratch.of[i]]++] = &pairs[i];
+        for (std::size_t i = 0; i < pairs.size(); ++i) scratch.sorted[scratch.starts[scratch.of[i]]++] = pairs[i];
+        pairs.swap(scratch.sorted);
+        shard.is_sorted = true;
     }
 
     // Of each person the pairs with most rows, of equals those with the lowest lots. Lots are drawn whether there are equals or
     // not.
     template <class Use>
-    void each_of_largest(const Shard& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch, Use&& use) const {
+    void each_of_largest(Shard& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch, Use&& use) const {
         sort_by_person(shard, scratch);
-        const std::vector<const P*>& sorted = scratch.sorted;
+        const std::vector<P>& sorted = shard.pairs;
         std::vector<Drawn>& own = scratch.drawn;
-        for (std::size_t n = 0, i = 0; i < sorted.size(); ++n) {
-            const std::size_t end = scratch.starts[n];  // which is where it begins, moved on by all of them
-            own.clear(), scratch.groups.clear(), ids.spell(sorted[i]->person(), scratch.id);
-            scratch.lots.resize(end - i);
-            for (std::size_t k = i; k < end; ++k) {
-                if (names && k + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[k + ahead]->group()));
-                scratch.groups.push_back(sorted[k]->group());
+        for (std::size_t i = 0, end = 0; i < sorted.size(); i = end) {
+            own.clear(), scratch.groups.clear(), ids.spell(sorted[i].person(), scratch.id);
+            for (; end < sorted.size() && sorted[end].person() == sorted[i].person(); ++end) {
+                if (names && end + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[end + ahead].group()));
+                scratch.groups.push_back(sorted[end].group());
             }
+            scratch.lots.resize(end - i);
             draw_lots(scratch.id, scratch.groups.data(), end - i, names, scratch.lots.data());
-            for (const std::uint64_t lot : scratch.lots) own.push_back({lot, sorted[i++]});
+            for (std::size_t k = i; k < end; ++k) own.push_back({scratch.lots[k - i], &sorted[k]});
             const std::size_t kept = std::min<std::uint64_t>(most, own.size());
             std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
             for (std::size_t k = 0; k < kept; ++k) use(*own[k].pair);
