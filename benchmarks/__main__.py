@@ -21,7 +21,7 @@ from benchmarks import arrays, audits, engines, found, gradients, neighbours, no
 from benchmarks.measure import Group, Result, Row, measure
 
 GROUPS = (*arrays.GROUPS, *noise.GROUPS, *gradients.GROUPS, *tables.GROUPS, *found.GROUPS, *engines.GROUPS)
-ALONE = {**tables.ROWS, **neighbours.ROWS, **processes.ROWS, **serving.ROWS, **audits.ROWS}
+ALONE = {**tables.ROWS, **found.ROWS, **neighbours.ROWS, **processes.ROWS, **serving.ROWS, **audits.ROWS}
 """Rows that are not one work against another on the same array."""
 
 RESULTS = Path(__file__).with_name("results")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import soundsum as ss
-from benchmarks.measure import Group, Row
+from benchmarks.measure import Group, Result, Row, seconds, spread
 from soundsum.privacy.selection import GroupPlan, plan_groups
 
 UPPER, SEED = 1000, 20
@@ -85,3 +87,34 @@ FOUND = Group(
 )
 
 GROUPS = (FOUND,)
+
+
+def _many_groups(tick: Callable[[float], None], groups: int = 10**7, repetitions: int = 3) -> Result:
+    rng = np.random.default_rng(SEED)
+    keys = rng.permutation(np.repeat(np.arange(groups), 2))
+    frame = pl.DataFrame({"key": keys, "x": rng.random(2 * groups) * UPPER})
+
+    def find_and_sum() -> int:
+        return len(ss.sum(frame, 0, UPPER, LITTLE_NOISE, column="x", by="key", groups=ss.Found(DELTA)))
+
+    times = []
+    for done in range(repetitions):
+        times.append(seconds(find_and_sum))
+        tick((done + 1) / repetitions)
+    return Result(
+        "groups found, many",
+        MANY_GROUPS,
+        measured=spread(times),
+        unit=" s",
+        target=6,
+        at_most=True,
+        seconds=statistics.median(times),
+        records=2 * groups,
+        repetitions=repetitions,
+        fault="" if find_and_sum() == groups else "not all groups were found",
+    )
+
+
+MANY_GROUPS = "10^7 groups found, of 2 records each"
+
+ROWS: dict[str, Callable[[Callable[[float], None]], Result]] = {MANY_GROUPS: _many_groups}

@@ -231,6 +231,35 @@ def check_found_keys():
     assert in_few.sum() == sum(min(most, n) for n in Counter(person for person, _ in pairs).values())
 
 
+def check_groups_that_stay():
+    keys, powers, threads = pick(2, 50, 3000), pick(0, 1, 2), pick(1, 2, 5, 20)
+    kept = rng.permutation(keys)[: int(rng.integers(1, keys + 1))]
+    numbers = np.full(pick(keys, keys, keys // 2 + 1), -1, np.int32)  # keys beyond have none
+    kept = kept[kept < len(numbers)]
+    if not len(kept):
+        return
+    numbers[kept] = np.arange(len(kept))
+    found, listed = PairSums(keys, powers), PairSums(max(2, len(kept)), powers)
+    for _ in range(rng.integers(1, 4)):
+        n = length()
+        persons = rng.integers(0, 1 << 64, n, dtype=np.uint64) >> np.uint64(pick(0, 52, 60, 63))
+        codes, counts, q = rng.integers(-1, keys + 1, n, dtype=np.int32), rng.random(n) < rng.random(), None
+        if powers:
+            q = rng.integers(-(1 << 31), 1 << 31, n)
+        within = (codes >= 0) & (codes < len(numbers))
+        found.add(persons, counts, codes, q, threads=threads)
+        listed.add(persons, counts, np.where(within, numbers[np.where(within, codes, 0)], -1), q, threads=threads)
+    ids, most = native.PersonIds.naturals(), pick(1, 2, 5)
+    part = BoundedPart((1, int(powers > 0), int(powers > 1)), -(1 << 60), 1 << 60)
+    if pick(True, False):
+        found.totals([part], 1, most, in_proportion=False, ids=ids, threads=threads)  # which puts pairs in order
+    found.renumber(numbers, len(kept), threads)
+    asked = {"in_proportion": pick(True, False), "ids": ids, "threads": threads}
+    own, same = (sums.totals([part], 2, min(most, len(kept)), **asked) for sums in (found, listed))
+    assert own[0] == same[0][: len(kept)]
+    assert found.pairs == listed.pairs
+
+
 def check_cells():
     alphabet = np.frombuffer(b"0123456789+-.eEinfaty \xc2\xa0\xe2\x80\xff\xf0", np.uint8)
     cells = [bytes(rng.choice(alphabet, int(rng.integers(0, 12)))) for _ in range(min(length(), 3000))]
@@ -498,6 +527,9 @@ def check_refusals():
         "too few persons": lambda: persons.add(bits[1:], bitmap_of_rows, codes.astype(np.int32), codes, False, 1),
         "persons unaligned": lambda: persons.add(unaligned, bitmap_of_rows, codes.astype(np.int32), codes, False, 1),
         "totals too short": lambda: persons.total(parts, 1, 1, False, integers, np.zeros((1, 1, 2), np.uint64), 1),
+        "a number beyond the groups": lambda: native.PersonSums(3, 1, seed).renumber(np.array([0, 2], np.int32), 2, 1),
+        "more groups than before": lambda: native.PersonSums(3, 1, seed).renumber(np.zeros(1, np.int32), pick(0, 4), 1),
+        "numbers without groups": lambda: native.PersonSums(1, 1, seed).renumber(np.zeros(1, np.int32), 1, 1),
         "parts too short": lambda: persons.total(
             parts[:, 1:].copy(), 1, 1, False, integers, np.zeros((1, 2, 2), np.uint64), 1
         ),

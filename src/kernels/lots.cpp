@@ -11,16 +11,39 @@
 namespace soundsum {
 namespace {
 
+// The decimal digits of a number, two at a time, up to `end`; returns where they begin.
+std::uint8_t* write_digits(std::uint64_t x, std::uint8_t* end) {
+    static constexpr auto pairs = [] {
+        std::array<std::uint8_t, 200> pairs{};
+        for (std::size_t i = 0; i < 100; ++i)
+            pairs[2 * i] = static_cast<std::uint8_t>('0' + i / 10), pairs[2 * i + 1] = static_cast<std::uint8_t>('0' + i % 10);
+        return pairs;
+    }();
+    for (; x >= 100; x /= 100) std::memcpy(end -= 2, &pairs[2 * (x % 100)], 2);
+    if (x < 10) *--end = static_cast<std::uint8_t>('0' + x);
+    else std::memcpy(end -= 2, &pairs[2 * x], 2);
+    return end;
+}
+
+// A bit is worth 1233 / 4096 digits, or a little less.
+std::size_t count_digits(std::uint64_t x) {
+    static constexpr auto powers = [] {
+        std::array<std::uint64_t, 20> powers{1};
+        for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = 10 * powers[i - 1];
+        return powers;
+    }();
+    const std::size_t below = static_cast<std::size_t>(std::bit_width(x | 1)) * 1233 >> 12;
+    return below + (x >= powers[below] || below == 0);
+}
+
 void write(i128 x, Spelled& out) {
     if (x < 0) out.push_back('-');
     u128 wide = x < 0 ? -static_cast<u128>(x) : static_cast<u128>(x);
     std::array<std::uint8_t, 40> digits;
-    std::size_t first = digits.size();
-    for (; wide >> 64; wide /= 10) digits[--first] = static_cast<std::uint8_t>('0' + static_cast<int>(wide % 10));
-    auto rest = static_cast<std::uint64_t>(wide);
-    do digits[--first] = static_cast<std::uint8_t>('0' + rest % 10);
-    while (rest /= 10);
-    out.insert(out.end(), digits.begin() + static_cast<std::ptrdiff_t>(first), digits.end());
+    std::uint8_t *const end = digits.data() + digits.size(), *first = end;
+    for (; wide >> 64; wide /= 10) *--first = static_cast<std::uint8_t>('0' + static_cast<int>(wide % 10));
+    first = write_digits(static_cast<std::uint64_t>(wide), first);
+    out.insert(out.end(), first, end);
 }
 
 i128 round_down(i128 top, i128 bottom) { return top / bottom - (top % bottom < 0); }
@@ -97,51 +120,80 @@ std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names) 
     return lot;
 }
 
-void draw_lots(Spelled& id, const std::uint64_t* groups, std::size_t size, const KeyNames* names, std::uint64_t* lots) {
-    // Numbers, and keys that are numbers, are spelled in at most 24 bytes; with a short id they fit a block, with a one, zeros
-    // and the number of bits behind them.
-    constexpr std::size_t longest = 24, most = sizeof(PaddedBlock) - 9;
-    const KeyNames::Column* column = names ? &names->columns.front() : nullptr;
-    if (id.size() + 1 + longest > most || (names && (names->tuples || !column->integers))) {
-        for (std::size_t i = 0; i < size; ++i) lots[i] = draw_lot(id, groups[i], names);
+Lots::Lots(const KeyNames* names) : names_(names), column_(names ? &names->columns.front() : nullptr) {
+    are_numbers_ = !names || (!names->tuples && column_->integers);
+}
+
+void Lots::begin(Spelled& id) {
+    id_ = &id;
+    is_short_ = id.size() + 1 + longest <= most;
+    if (!are_numbers_ || !is_short_) return;
+    begun_.fill(0);
+    std::copy(id.begin(), id.end(), begun_.begin());
+    begun_[id.size()] = '/';
+}
+
+void Lots::draw(std::uint64_t group, std::uint64_t& lot) {
+    if (are_numbers_ && !is_short_) {
+        lot = draw_lot(*id_, group, names_);
         return;
     }
-    PaddedBlock begun{};
-    std::copy(id.begin(), id.end(), begun.begin());
-    begun[id.size()] = '/';
-    const auto pad = [&](std::uint64_t group, PaddedBlock& block) {
-        std::uint64_t key = group;
-        bool is_negative = false;
-        if (column) {
-            key = static_cast<std::uint64_t>(column->integers->at(static_cast<std::uint32_t>(group)));
-            is_negative = column->kind != KeyNames::Kind::naturals && static_cast<std::int64_t>(key) < 0;
-            if (is_negative) key = -key;
-        }
-        std::array<std::uint8_t, 20> digits;
-        std::size_t first = digits.size();
-        do digits[--first] = static_cast<std::uint8_t>('0' + key % 10);
-        while (key /= 10);
-        block = begun;
-        std::size_t at = id.size() + 1;
-        if (column) {
-            const std::size_t length = digits.size() - first + is_negative;
-            block[at++] = column->letter;
-            if (length >= 10) block[at++] = static_cast<std::uint8_t>('0' + length / 10);
-            block[at++] = static_cast<std::uint8_t>('0' + length % 10);
-            block[at++] = ':';
-            if (is_negative) block[at++] = '-';
-        }
-        at = static_cast<std::size_t>(std::copy(digits.begin() + static_cast<std::ptrdiff_t>(first), digits.end(), block.begin() + static_cast<std::ptrdiff_t>(at)) - block.begin());
-        block[at] = 0x80;
-        block[62] = static_cast<std::uint8_t>(8 * at >> 8), block[63] = static_cast<std::uint8_t>(8 * at);
-    };
-    std::array<PaddedBlock, 2> padded;
-    for (std::size_t i = 0; i < size; i += 2) {
-        pad(groups[i], padded[0]), pad(groups[std::min(i + 1, size - 1)], padded[1]);
-        const auto drawn = starts_of_sha256(padded);
-        lots[i] = drawn[0];
-        if (i + 1 < size) lots[i + 1] = drawn[1];
+    PaddedBlock& block = padded_[waiting_];
+    if (are_numbers_) {
+        end(block, write_number(group, block), lot);
+        return;
     }
+    const std::size_t size = id_->size();
+    id_->push_back('/'), names_->spell(static_cast<std::uint32_t>(group), *id_);
+    if (id_->size() <= most) {
+        block.fill(0);
+        std::copy(id_->begin(), id_->end(), block.begin());
+        end(block, id_->size(), lot);
+    } else {
+        lot = start_of_sha256(*id_);
+    }
+    id_->resize(size);
+}
+
+// The id, a slash, and the group's number or spelled key; returns where they end.
+std::size_t Lots::write_number(std::uint64_t group, PaddedBlock& block) const {
+    std::uint64_t key = group;
+    bool is_negative = false;
+    if (column_) {
+        key = static_cast<std::uint64_t>(column_->integers->at(static_cast<std::uint32_t>(group)));
+        is_negative = column_->kind != KeyNames::Kind::naturals && static_cast<std::int64_t>(key) < 0;
+        if (is_negative) key = -key;
+    }
+    const std::size_t digits = count_digits(key);
+    std::size_t at = id_->size() + 1;
+    block = begun_;
+    if (column_) {
+        const std::size_t length = digits + is_negative;
+        block[at++] = column_->letter;
+        if (length >= 10) block[at++] = static_cast<std::uint8_t>('0' + length / 10);
+        block[at++] = static_cast<std::uint8_t>('0' + length % 10);
+        block[at++] = ':';
+        if (is_negative) block[at++] = '-';
+    }
+    write_digits(key, block.data() + at + digits);
+    return at + digits;
+}
+
+// A one, zeros, and the number of bits.
+void Lots::end(PaddedBlock& block, std::size_t size, std::uint64_t& lot) {
+    block[size] = 0x80;
+    block[62] = static_cast<std::uint8_t>(8 * size >> 8), block[63] = static_cast<std::uint8_t>(8 * size);
+    lots_[waiting_++] = &lot;
+    if (waiting_ == together) finish();
+}
+
+void Lots::finish() {
+    for (std::size_t i = 0; i < waiting_; i += 2) {
+        const std::size_t other = std::min(i + 1, waiting_ - 1);
+        const auto drawn = starts_of_sha256(padded_[i], padded_[other]);
+        *lots_[i] = drawn[0], *lots_[other] = drawn[other - i];
+    }
+    waiting_ = 0;
 }
 
 std::uint64_t draw_shard(Spelled& id) { return start_of_sha256(id); }

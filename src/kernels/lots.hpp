@@ -11,6 +11,7 @@
 
 #include "exact.hpp"
 #include "keys.hpp"
+#include "sha256.hpp"
 #include "texts.hpp"
 
 namespace soundsum {
@@ -52,8 +53,31 @@ struct KeyNames {
 // The first eight bytes of SHA-256; the spelled id is changed meanwhile. Of groups that have a name, by that and no number.
 std::uint64_t draw_lot(Spelled& id, std::uint64_t group, const KeyNames* names = nullptr);
 
-// The lots of several groups of a person, the same.
-void draw_lots(Spelled& id, const std::uint64_t* groups, std::size_t size, const KeyNames* names, std::uint64_t* lots);
+// The lots of many groups of many persons, the same. Those that fit a block of SHA-256 are all written before the first is hashed:
+// what has only just been written byte by byte is slow to read in large pieces.
+class Lots {
+  public:
+    explicit Lots(const KeyNames* names);
+    void begin(Spelled& id);  // of the person whose groups come next; is changed meanwhile
+    void draw(std::uint64_t group, std::uint64_t& lot);
+    void finish();  // before the last lots are looked at
+
+  private:
+    // A block has a one, zeros and the number of bits behind the message. Numbers, and keys that are numbers, take 24 bytes or less.
+    static constexpr std::size_t together = 32, longest = 24, most = sizeof(PaddedBlock) - 9;
+
+    std::size_t write_number(std::uint64_t group, PaddedBlock&) const;
+    void end(PaddedBlock&, std::size_t size, std::uint64_t& lot);
+
+    const KeyNames* names_;
+    const KeyNames::Column* column_;  // the first one
+    bool are_numbers_, is_short_ = false;
+    Spelled* id_ = nullptr;
+    PaddedBlock begun_{};
+    alignas(64) std::array<PaddedBlock, together> padded_;
+    std::array<std::uint64_t*, together> lots_;
+    std::size_t waiting_ = 0;
+};
 
 // The first eight bytes of SHA-256 of a spelled id, which divides persons into shards.
 std::uint64_t draw_shard(Spelled& id);

@@ -103,6 +103,19 @@ struct PyPersonSums {
         nb::gil_scoped_release release;
         sums->count(max_groups, ids, names, out.data(), out.shape(0), std::max(1u, threads));
     }
+
+    // Leaves the pairs of some groups, each of which gets another number; -1 for the others.
+    void renumber(Array<std::int32_t> numbers, std::size_t left, unsigned threads) {
+        require(numbers, numbers.shape(0));
+        if (groups == 1) throw nb::value_error("there are no groups");
+        if (left == 0 || left > groups) throw nb::value_error("at least one group is left, and none is new");
+        bool within = true;
+        for (std::size_t i = 0; i < numbers.shape(0); ++i) within &= numbers.data()[i] < static_cast<std::int64_t>(left);
+        if (!within) throw nb::value_error("numbers are below that of groups");
+        groups = left;
+        nb::gil_scoped_release release;
+        sums->renumber(numbers.data(), numbers.shape(0), left, std::max(1u, threads));
+    }
 };
 
 struct PyKeyNames {
@@ -248,6 +261,7 @@ void bind_persons(nb::module_& m) {
         .def("count", [](PyPersonSums& self, std::uint64_t max_groups, const PersonIds& ids, const PyKeyNames& names,
                          Written<std::int64_t> out, unsigned threads) { self.count(max_groups, ids, names.names, out, threads); },
              nb::arg("max_groups"), nb::arg("ids"), nb::arg("names"), nb::arg("out").noconvert(), nb::arg("threads"))
+        .def("renumber", &PyPersonSums::renumber, nb::arg("numbers"), nb::arg("groups"), nb::arg("threads"))
         .def_prop_ro("pairs", [](PyPersonSums& self) { return self.sums->pairs(); })
         .def_prop_ro("held", [](const PyPersonSums& self) { return self.sums->held(); })
         .def_prop_ro("bytes", [](const PyPersonSums& self) { return self.sums->bytes(); });

@@ -31,11 +31,14 @@ template <bool Grouped, int Powers> struct Pair {
         if constexpr (Grouped) return words[2 + 2 * Powers];
         return 0;
     }
+    void set_group([[maybe_unused]] std::uint64_t group) {
+        if constexpr (Grouped) words[2 + 2 * Powers] = group;
+    }
     bool is_of(std::uint64_t person, std::uint64_t group) const { return words[0] == person && (!Grouped || this->group() == group); }
-    static Pair without_rows(std::uint64_t person, [[maybe_unused]] std::uint64_t group) {
+    static Pair without_rows(std::uint64_t person, std::uint64_t group) {
         Pair pair{};
         pair.words[0] = person;
-        if constexpr (Grouped) pair.words[2 + 2 * Powers] = group;
+        pair.set_group(group);
         return pair;
     }
     i128 sum(int power) const {
@@ -119,7 +122,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
                 const std::size_t most = std::max(fewest_rows, shard.pairs.size());
                 if (shard.rows.size() >= most) add_rows(shard, indices[s % threads]);
                 const std::size_t some = std::min(count, std::max(most, shard.pairs.size()) - shard.rows.size());
-                shard.rows.insert(shard.rows.end(), dealt, dealt + some);
+                shard.rows.append(row_pool_, dealt, some);
                 dealt += some, count -= some;
             }
         });
@@ -148,11 +151,11 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         add_all_rows(1);
         std::size_t i = 0;
         for (const auto& shard : shards_)
-            for (const P& pair : shard.pairs) {
+            shard.pairs.each([&](const P& pair) {
                 out.persons[i] = pair.person(), out.codes[i] = static_cast<std::int32_t>(pair.group()), out.rows[i] = pair.rows();
                 if constexpr (Powers > 0) std::memcpy(out.sums + 2 * Powers * i, pair.words + 2, 16 * Powers);
                 ++i;
-            }
+            });
     }
 
     void total(const std::vector<PersonPart>& parts, const Bounding& bounding, const PersonIds& ids, const std::vector<Sums>& out,
@@ -163,7 +166,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             const auto fetch = [&](const P& pair) {
                 for (const Sums& sums : out) __builtin_prefetch(&sums.data[pair.group()], 1);
             };
-            each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
+            each_shard(threads, [&](unsigned, Shard& shard, Scratch& scratch) {
                 Late late(fetch, [&](const P& pair) {
                     for (std::size_t p = 0; p < parts.size(); ++p) add_shared(out[p].data[pair.group()], bound(pair, parts[p], bounding));
                 });
@@ -173,7 +176,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             return;
         }
         std::vector<std::vector<u128>> own(threads, std::vector<u128>(parts.size() * groups_, 0));
-        each_shard(threads, [&](unsigned thread, const Shard& shard, Scratch& scratch) {
+        each_shard(threads, [&](unsigned thread, Shard& shard, Scratch& scratch) {
             each_counted(shard, is_capped, bounding.max_groups, ids, nullptr, scratch, [&](const P& pair) {
                 for (std::size_t p = 0; p < parts.size(); ++p) own[thread][p * groups_ + pair.group()] += static_cast<u128>(bound(pair, parts[p], bounding));
             });
@@ -191,10 +194,28 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         const auto use = [&](const P& pair) {
             if (pair.group() < size) std::atomic_ref(out[pair.group()]).fetch_add(1, std::memory_order_relaxed);
         };
-        each_shard(threads, [&](unsigned, const Shard& shard, Scratch& scratch) {
+        each_shard(threads, [&](unsigned, Shard& shard, Scratch& scratch) {
             Late late(fetch, use);
             each_counted(shard, true, max_groups, ids, &names, scratch, [&](const P& pair) { late.use(pair); });
             late.finish();
+        });
+    }
+
+    void renumber(const std::int32_t* numbers, std::size_t size, std::size_t groups, unsigned threads) override {
+        add_all_rows(threads);
+        groups_ = groups;
+        each_shard(threads, [&](unsigned, Shard& shard, Scratch&) {
+            Blocks<P>& pairs = shard.pairs;
+            std::size_t kept = 0;  // written whether it stays or not: which pairs do is as good as random
+            for (std::size_t i = 0; i < pairs.size(); ++i) {
+                if (i + ahead < pairs.size()) __builtin_prefetch(numbers + std::min<std::size_t>(pairs[i + ahead].group(), size));
+                const std::size_t group = pairs[i].group();
+                const std::int32_t number = group < size ? numbers[group] : -1;
+                pairs[kept] = pairs[i];
+                pairs[kept].set_group(static_cast<std::uint64_t>(number));
+                kept += number >= 0;
+            }
+            pairs.cut(pair_pool_, kept);
         });
     }
 
@@ -209,18 +230,15 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         for (const auto& shard : shards_) held += shard.pairs.size() + shard.rows.size();
         return held;
     }
-    std::size_t bytes() const override {
-        std::size_t bytes = 0;
-        for (const auto& shard : shards_) bytes += shard.pairs.capacity() * sizeof(P) + shard.rows.capacity() * sizeof(R);
-        return bytes;
-    }
+    std::size_t bytes() const override { return pair_pool_.bytes() + row_pool_.bytes(); }
 
   private:
     static constexpr std::size_t most_own_sums = 1 << 18;  // of one thread: more of them are added in place
 
     struct Shard {
-        std::vector<P> pairs;
-        std::vector<R> rows;  // that are in no pair yet
+        Blocks<P> pairs;
+        Blocks<R> rows;          // that are in no pair yet
+        bool is_sorted = false;  // whether the pairs of each person lie together
     };
 
     struct Drawn {
@@ -256,9 +274,10 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     struct Scratch {
         Index index;
         std::vector<std::uint32_t> of, starts;  // each pair's person by number, and where the pairs of each person begin
-        std::vector<const P*> sorted;
+        std::vector<std::uint64_t> persons;     // by number
+        std::vector<P> sorted;
         std::vector<Drawn> drawn;
-        std::vector<std::uint64_t> groups, lots;  // of one person
+        std::vector<std::uint64_t> lots;  // of each pair
         Spelled id;
     };
 
@@ -268,28 +287,32 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
         return static_cast<std::uint32_t>((Grouped ? hashing_.person(person) ^ hashing_.group(group) : hashing_.person(person)) >> 32);
     }
 
-    void note_pairs(Shard& shard, std::size_t more, Index& index) const {
+    void note_pairs(Shard& shard, std::size_t more, Index& index) {
         if (shard.pairs.size() + more >= std::size_t{1} << 31) throw std::length_error("too many pairs of a person and a group");
+        shard.is_sorted = false;
         index.begin(shard.pairs.size() + more);
-        for (std::size_t i = 0; i < shard.pairs.size(); ++i)
-            index.find(hash_of(shard.pairs[i].person(), shard.pairs[i].group()), i, [](std::size_t) { return false; });
+        std::size_t next = 0;
+        shard.pairs.each([&](const P& pair) { index.find(hash_of(pair.person(), pair.group()), next++, [](std::size_t) { return false; }); });
     }
 
     // A pair that is noted down, or a new one, which gets rows at once.
-    SOUNDSUM_INLINE P& find(Shard& shard, Index& index, std::uint32_t hash, std::uint64_t person, std::uint64_t group) const {
+    SOUNDSUM_INLINE P& find(Shard& shard, Index& index, std::uint32_t hash, std::uint64_t person, std::uint64_t group) {
         const std::size_t next = shard.pairs.size();
         const std::size_t place = index.find(hash, next, [&](std::size_t i) { return shard.pairs[i].is_of(person, group); });
-        if (place == next) shard.pairs.push_back(P::without_rows(person, group));
+        if (place == next) {
+            const P pair = P::without_rows(person, group);
+            shard.pairs.append(pair_pool_, &pair, 1);
+        }
         return shard.pairs[place];
     }
-    P& find(Shard& shard, Index& index, std::uint64_t person, std::uint64_t group) const {
+    P& find(Shard& shard, Index& index, std::uint64_t person, std::uint64_t group) {
         return find(shard, index, hash_of(person, group), person, group);
     }
 
-    void add_rows(Shard& shard, Index& index) const {
-        if (shard.rows.empty()) return;
+    void add_rows(Shard& shard, Index& index) {
+        if (shard.rows.size() == 0) return;
         note_pairs(shard, shard.rows.size(), index);
-        for (const R& row : shard.rows) {
+        shard.rows.each([&](const R& row) {
             P& pair = find(shard, index, row.hash, row.person, row.group);
             ++pair.words[1];
             if constexpr (Powers > 0) {
@@ -297,21 +320,19 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
                 pair.add(1, q);
                 if constexpr (Powers > 1) pair.add(2, q * q);
             }
-        }
-        shard.rows.clear();
+        });
+        shard.rows.cut(row_pool_, 0);
     }
 
     void add_all_rows(unsigned threads) {
         in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
             Index index;
-            for (std::size_t s = thread; s < person_shards; s += threads) {
-                add_rows(shards_[s], index);
-                std::vector<R>().swap(shards_[s].rows);
-            }
+            for (std::size_t s = thread; s < person_shards; s += threads) add_rows(shards_[s], index);
         });
+        row_pool_.clear();
     }
 
-    template <class Use> void each_shard(unsigned threads, Use&& use) const {
+    template <class Use> void each_shard(unsigned threads, Use&& use) {
         in_parallel(threads, threads, [&](unsigned thread, std::size_t, std::size_t) {
             Scratch scratch;
             for (std::size_t s = thread; s < person_shards; s += threads) use(thread, shards_[s], scratch);
@@ -319,48 +340,50 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     }
 
     template <class Use>
-    void each_counted(const Shard& shard, bool is_capped, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch,
-                      Use&& use) const {
+    void each_counted(Shard& shard, bool is_capped, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch,
+                      Use&& use) {
         if (is_capped) each_of_largest(shard, most, ids, names, scratch, use);
-        else
-            for (const P& pair : shard.pairs) use(pair);
+        else shard.pairs.each(use);
     }
 
-    // Puts the pairs of each person together.
-    void sort_by_person(const Shard& shard, Scratch& scratch) const {
-        const std::vector<P>& pairs = shard.pairs;
+    // Puts the pairs of each person together, where they stay for the next time.
+    void sort_by_person(Shard& shard, Scratch& scratch) {
+        if (shard.is_sorted) return;
+        Blocks<P>& pairs = shard.pairs;
+        std::vector<std::uint64_t>& persons = scratch.persons;
         scratch.index.begin(pairs.size());
-        scratch.of.resize(pairs.size()), scratch.starts.assign(1, 0), scratch.sorted.clear();
-        std::vector<const P*>& first = scratch.sorted;  // of each person
+        scratch.of.resize(pairs.size()), scratch.starts.assign(1, 0), persons.clear();
         for (std::size_t i = 0; i < pairs.size(); ++i) {
             const std::uint64_t person = pairs[i].person();
             const auto hash = static_cast<std::uint32_t>(hashing_.person(person) >> 32);
-            const std::size_t number = scratch.index.find(hash, first.size(), [&](std::size_t n) { return first[n]->person() == person; });
-            if (number == first.size()) first.push_back(&pairs[i]), scratch.starts.push_back(0);
+            const std::size_t number = scratch.index.find(hash, persons.size(), [&](std::size_t n) { return persons[n] == person; });
+            if (number == persons.size()) persons.push_back(person), scratch.starts.push_back(0);
             scratch.of[i] = static_cast<std::uint32_t>(number), ++scratch.starts[number + 1];
         }
         for (std::size_t n = 1; n < scratch.starts.size(); ++n) scratch.starts[n] += scratch.starts[n - 1];
         scratch.sorted.resize(pairs.size());
-        for (std::size_t i = 0; i < pairs.size(); ++i) scratch.sorted[scratch.starts[scratch.of[i]]++] = &pairs[i];
+        for (std::size_t i = 0; i < pairs.size(); ++i) scratch.sorted[scratch.starts[scratch.of[i]]++] = pairs[i];
+        for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = scratch.sorted[i];
+        shard.is_sorted = true;
     }
 
     // Of each person the pairs with most rows, of equals those with the lowest lots. Lots are drawn whether there are equals or
     // not.
     template <class Use>
-    void each_of_largest(const Shard& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch, Use&& use) const {
+    void each_of_largest(Shard& shard, std::uint64_t most, const PersonIds& ids, const KeyNames* names, Scratch& scratch, Use&& use) {
         sort_by_person(shard, scratch);
-        const std::vector<const P*>& sorted = scratch.sorted;
+        const Blocks<P>& sorted = shard.pairs;
+        Lots lots(names);
+        scratch.lots.resize(sorted.size());
+        for (std::size_t i = 0; i < sorted.size(); ++i) {
+            if (i == 0 || sorted[i].person() != sorted[i - 1].person()) ids.spell(sorted[i].person(), scratch.id), lots.begin(scratch.id);
+            if (names && i + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[i + ahead].group()));
+            lots.draw(sorted[i].group(), scratch.lots[i]);
+        }
+        lots.finish();
         std::vector<Drawn>& own = scratch.drawn;
-        for (std::size_t n = 0, i = 0; i < sorted.size(); ++n) {
-            const std::size_t end = scratch.starts[n];  // which is where it begins, moved on by all of them
-            own.clear(), scratch.groups.clear(), ids.spell(sorted[i]->person(), scratch.id);
-            scratch.lots.resize(end - i);
-            for (std::size_t k = i; k < end; ++k) {
-                if (names && k + ahead < sorted.size()) names->fetch(static_cast<std::uint32_t>(sorted[k + ahead]->group()));
-                scratch.groups.push_back(sorted[k]->group());
-            }
-            draw_lots(scratch.id, scratch.groups.data(), end - i, names, scratch.lots.data());
-            for (const std::uint64_t lot : scratch.lots) own.push_back({lot, sorted[i++]});
+        for (std::size_t i = 0, end = 0; i < sorted.size(); i = end) {
+            for (own.clear(); end < sorted.size() && sorted[end].person() == sorted[i].person(); ++end) own.push_back({scratch.lots[end], &sorted[end]});
             const std::size_t kept = std::min<std::uint64_t>(most, own.size());
             std::partial_sort(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(kept), own.end());
             for (std::size_t k = 0; k < kept; ++k) use(*own[k].pair);
@@ -390,6 +413,8 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
     bool is_unsigned_ = false;  // of the rows that wait
     Hashing hashing_;
     std::vector<Shard> shards_;
+    Pool<P> pair_pool_;
+    Pool<R> row_pool_;
     Deal<R, person_shards> deal_;
 };
 

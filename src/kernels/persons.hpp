@@ -55,6 +55,8 @@ class PersonSums {
     // Adds to each of `size` groups, whose names are drawn lots of, how many persons count in it, each in at most `max_groups`.
     virtual void count(std::uint64_t max_groups, const PersonIds&, const KeyNames&, std::int64_t* out, std::size_t size,
                        unsigned threads) = 0;
+    // Leaves the pairs of groups that have a number from 0 to `groups` - 1, which replaces theirs; all others have none.
+    virtual void renumber(const std::int32_t* numbers, std::size_t size, std::size_t groups, unsigned threads) = 0;
     virtual std::size_t pairs() = 0;
     virtual std::size_t held() const = 0;   // as many pairs as there are, or more
     virtual std::size_t bytes() const = 0;  // of all pairs, and of rows that are not added to theirs yet

@@ -186,10 +186,10 @@ std::uint64_t start_of_sha256(std::vector<std::uint8_t>& message, bool plain) {
     return std::uint64_t{state[0]} << 32 | state[1];
 }
 
-std::array<std::uint64_t, 2> starts_of_sha256(const std::array<PaddedBlock, 2>& padded) {
-    State one = beginning, other = beginning;
-    mix_two(one, other, padded[0].data(), padded[1].data());
-    return {std::uint64_t{one[0]} << 32 | one[1], std::uint64_t{other[0]} << 32 | other[1]};
+std::array<std::uint64_t, 2> starts_of_sha256(const PaddedBlock& one, const PaddedBlock& other) {
+    State left = beginning, right = beginning;
+    mix_two(left, right, one.data(), other.data());
+    return {std::uint64_t{left[0]} << 32 | left[1], std::uint64_t{right[0]} << 32 | right[1]};
 }
 
 }  // namespace soundsum

@@ -13,6 +13,6 @@ std::uint64_t start_of_sha256(std::vector<std::uint8_t>& message, bool plain = f
 
 // The same of two messages that are padded to one block each.
 using PaddedBlock = std::array<std::uint8_t, 64>;
-std::array<std::uint64_t, 2> starts_of_sha256(const std::array<PaddedBlock, 2>& padded);
+std::array<std::uint64_t, 2> starts_of_sha256(const PaddedBlock& one, const PaddedBlock& other);
 
 }  // namespace soundsum

@@ -2,9 +2,12 @@
 // that a shard's hash table lies in. What is added up does not depend on which thread does it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -77,25 +80,119 @@ template <class Dealt, std::size_t shard_count = soundsum::shard_count> class De
     std::vector<Part> parts_;
 };
 
-// A number of zeroed slots; from the system in large pages where it has them, as they are met in any order.
-template <class Slot> class Slots {
+// Bytes from the system, in large pages where it has them and one is filled, as they are met in any order.
+class Memory {
   public:
-    explicit Slots(std::size_t count = 0) : data_(nullptr), size_(count) {
-        if (count == 0) return;
-        const std::size_t unit = unit_of(count), bytes = (count * sizeof(Slot) + unit - 1) / unit * unit;
-        data_ = static_cast<Slot*>(::operator new(bytes, std::align_val_t{unit}));
+    explicit Memory(std::size_t bytes = 0) : data_(nullptr), bytes_(bytes) {
+        if (bytes == 0) return;
+        const std::size_t unit = unit_of(bytes);
+        bytes_ = (bytes + unit - 1) / unit * unit;
+        data_ = ::operator new(bytes_, std::align_val_t{unit});
 #if defined(__linux__)
-        if (unit == page) madvise(data_, bytes, MADV_HUGEPAGE);  // a wish: it may be refused
+        if (unit == page) madvise(data_, bytes_, MADV_HUGEPAGE);  // a wish: it may be refused
 #endif
-        std::memset(static_cast<void*>(data_), 0, bytes);
     }
-    Slots(Slots&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-    Slots& operator=(Slots&& other) noexcept {
-        std::swap(data_, other.data_), std::swap(size_, other.size_);
+    Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    Memory& operator=(Memory&& other) noexcept {
+        std::swap(data_, other.data_), std::swap(bytes_, other.bytes_);
         return *this;
     }
-    ~Slots() {
-        if (data_ != nullptr) ::operator delete(data_, std::align_val_t{unit_of(size_)});
+    ~Memory() {
+        if (data_ != nullptr) ::operator delete(data_, std::align_val_t{unit_of(bytes_)});
+    }
+    void* data() const { return data_; }
+    std::size_t bytes() const { return bytes_; }
+
+    static constexpr std::size_t page = 1 << 21;
+
+  private:
+    static constexpr std::size_t line = 64;
+    static std::size_t unit_of(std::size_t bytes) { return bytes < page ? line : page; }
+
+    void* data_;
+    std::size_t bytes_;
+};
+
+// Blocks of a few T for whoever needs them, carved out of memory that doubles, or grows by a large page at a time.
+template <class T> class Pool {
+  public:
+    static constexpr std::size_t block = 64;  // of T
+
+    T* take() {
+        const std::lock_guard lock(mutex_);
+        if (free_.empty()) grow();
+        T* const taken = free_.back();
+        free_.pop_back();
+        return taken;
+    }
+    void give_back(T* taken) {
+        const std::lock_guard lock(mutex_);
+        free_.push_back(taken);
+    }
+    void clear() {  // when all are back
+        memory_.clear(), free_.clear(), free_.shrink_to_fit(), bytes_ = 0;
+    }
+    std::size_t bytes() const { return bytes_; }
+
+  private:
+    static constexpr std::size_t least = 1 << 16;
+
+    void grow() {
+        memory_.emplace_back(std::clamp(bytes_, least, Memory::page));
+        bytes_ += memory_.back().bytes();
+        T* const first = static_cast<T*>(memory_.back().data());
+        for (std::size_t b = memory_.back().bytes() / (block * sizeof(T)); b-- > 0;) free_.push_back(first + b * block);
+    }
+
+    std::mutex mutex_;
+    std::vector<Memory> memory_;
+    std::vector<T*> free_;
+    std::size_t bytes_ = 0;
+};
+
+// An array of T in blocks of a pool: it grows without moving what is there, and many of them waste little.
+template <class T> class Blocks {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);
+
+  public:
+    std::size_t size() const { return size_; }
+    T& operator[](std::size_t i) { return blocks_[i / block][i % block]; }
+    const T& operator[](std::size_t i) const { return blocks_[i / block][i % block]; }
+    template <class Use> void each(Use&& use) const {
+        for (std::size_t begin = 0; begin < size_; begin += block) {
+            T* const own = blocks_[begin / block];
+            for (std::size_t k = 0, end = std::min(block, size_ - begin); k < end; ++k) use(own[k]);
+        }
+    }
+    void append(Pool<T>& pool, const T* from, std::size_t count) {
+        while (count > 0) {
+            if (size_ == blocks_.size() * block) blocks_.push_back(pool.take());
+            const std::size_t some = std::min(count, block - size_ % block);
+            std::memcpy(static_cast<void*>(&(*this)[size_]), from, some * sizeof(T));
+            size_ += some, from += some, count -= some;
+        }
+    }
+    void cut(Pool<T>& pool, std::size_t size) {
+        size_ = size;
+        for (; blocks_.size() > (size + block - 1) / block; blocks_.pop_back()) pool.give_back(blocks_.back());
+    }
+
+  private:
+    static constexpr std::size_t block = Pool<T>::block;
+
+    std::vector<T*> blocks_;
+    std::size_t size_ = 0;
+};
+
+// A number of zeroed slots.
+template <class Slot> class Slots {
+  public:
+    explicit Slots(std::size_t count = 0) : memory_(count * sizeof(Slot)), data_(static_cast<Slot*>(memory_.data())), size_(count) {
+        if (count > 0) std::memset(memory_.data(), 0, memory_.bytes());
+    }
+    Slots& operator=(Slots&& other) noexcept {
+        std::swap(memory_, other.memory_), std::swap(data_, other.data_), std::swap(size_, other.size_);
+        return *this;
     }
 
     std::size_t size() const { return size_; }
@@ -113,9 +210,7 @@ template <class Slot> class Slots {
     std::size_t after(std::size_t i) const { return i + 1 == size_ ? 0 : i + 1; }
 
   private:
-    static constexpr std::size_t line = 64, page = 1 << 21;
-    static std::size_t unit_of(std::size_t count) { return count * sizeof(Slot) < page ? line : page; }
-
+    Memory memory_;
     Slot* data_;
     std::size_t size_;
 };

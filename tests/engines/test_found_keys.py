@@ -14,8 +14,18 @@ import pytest
 
 import soundsum as ss
 from soundsum.conformance import NOTHING, NULLS, SEARCHES, UNITS, search, table_of
+from soundsum.engines.engine import Engine
+from soundsum.privacy.noise import NoNoise
+from soundsum.privacy.selection import plan_groups
+from soundsum.releases.prepare import prepare
+from soundsum.releases.request import Request
+from soundsum.tables.memory_table import MemoryTable
+from soundsum.tables.stream import StreamTable
 from tests.engines.model import spelled
 from tests.engines.searches import SUMS_FOUND, sum_found
+
+SURE = 10**6
+"""An epsilon at which every key of two persons is found."""
 
 TABLES = {"awkward": table_of(2_000), "empty": NOTHING, "all null": NULLS}
 TABLE = TABLES["awkward"]
@@ -114,6 +124,79 @@ def test_lots_are_drawn_of_ids_of_every_type(person, tmp_path):
     file = tmp_path / "rows.parquet"
     pyarrow.parquet.write_table(TABLE, file)
     assert search(file, "h", person, 3, engine="duckdb") == search(TABLE, "h", person, 3)
+
+
+ONE_PASS = {
+    "integers": (pa.int64(), lambda i: i - 3),
+    "naturals": (pa.uint64(), lambda i: 2**63 + i),
+    "texts": (pa.string(), lambda i: f"key {i}" * (i % 7)),
+    "large texts": (pa.large_string(), lambda i: f"{i}"),
+    "a dictionary": (pa.dictionary(pa.int32(), pa.string()), lambda i: f"key {i}"),
+    "truth values": (pa.bool_(), lambda i: i % 2 == 0),
+    "days": (pa.date32(), lambda i: datetime.date(1700 + i, 2, 1)),
+    "nothing": (pa.null(), lambda i: None),
+}
+TWO_PASSES = {
+    "dates with a time": (pa.date64(), lambda i: datetime.date(1970, 1, 1 + i % 28)),
+    "months": (pa.timestamp("us"), lambda i: datetime.datetime(2020, 1 + i % 12, 3, 4)),
+}
+
+
+def draw_table(chosen, kind, make, objects=False):
+    """Rows with nulls, NaN and infinities, in batches of any size, which begin anywhere."""
+
+    def draw(values, n):
+        return [None if chosen.random() < 0.1 else chosen.choice(values) for _ in range(n)]
+
+    n, keys = chosen.choice([0, 1, 40, 300]), chosen.choice([2, 12, 80])
+    numbers = [float("nan"), float("inf"), -float("inf"), 1e300, 0.5, -0.25, 3.0, 7.25]
+    columns = {
+        "k": pa.array(draw([make(i) for i in range(keys)], n), kind),
+        "f": pa.array(draw([True, False], n), pa.bool_()),
+        "x": pa.array(draw(numbers, n), pa.float64()),
+        "i": pa.array(draw([-(2**31), 2**31, 5, 0], n), pa.int64()),
+        "id": pa.array(draw([*range(25)], n), pa.int64()),
+        "name": pa.array(draw([f"person {i}" for i in range(9)], n), pa.string()),
+    }
+    if objects:
+        return {name: column.to_pylist() if name == "k" else column for name, column in columns.items()}
+    table, cut = pa.table(columns), chosen.randrange(n + 1)
+    return pa.concat_tables([table.slice(0, cut), table.slice(cut, 0), table.slice(cut)]).slice(chosen.randrange(2))
+
+
+def draw_request(chosen, by):
+    asked = [ss.Sum("x", -2, 5), ss.Sum("i", 0, 9), ss.Count("x"), ss.Mean("x", -2, 5), ss.Variance("x", 0, 5)]
+    options = {"max_rows": chosen.choice([1, 2, 30]), "max_groups": chosen.choice([1, 2, 5])}
+    options |= {"where": [("x", ">", 0)]} if chosen.random() < 0.3 else {}
+    options |= {"missing": chosen.choice(["zero", "drop"])} if chosen.random() < 0.5 else {}
+    person = chosen.choice(["id", "name"])
+    groups = ss.Found("1/2")
+    return Request(
+        tuple(chosen.sample(asked, chosen.choice([1, 1, 3]))), by=by, groups=groups, privacy_unit=person, **options
+    )
+
+
+@pytest.mark.parametrize("name", [*ONE_PASS, *TWO_PASSES, "objects"])
+def test_sums_that_are_added_while_keys_are_counted_are_those_of_a_second_pass(name, monkeypatch):
+    """And a type decides whether there is one: in some, other rows are looked up than were found."""
+    chosen, found = random.Random(name), 0
+    kind, make = {**ONE_PASS, **TWO_PASSES, "objects": (pa.string(), str)}[name]
+    passes = []
+    batches = MemoryTable.batches if name == "objects" else StreamTable.batches
+    table_type = MemoryTable if name == "objects" else StreamTable
+    monkeypatch.setattr(table_type, "batches", lambda self, *columns: passes.append(columns) or batches(self, *columns))
+    for _ in range(30):
+        key = ss.month("k") if name == "months" else "k"
+        table = draw_table(chosen, kind, make, name == "objects")
+        engine, prepared = prepare(table, draw_request(chosen, chosen.choice([key, [key, "f"], ["f", key]])))
+        tasks, plan = prepared.tasks[:-1], plan_groups(SURE, "1/2", prepared.tasks[0].claim.plan.unit.max_groups)
+        noises = [tuple(NoNoise() for _ in task.claim.parts) for task in tasks]
+        passes.clear()
+        one = engine.find_and_add_up(tasks, prepared.rows, noises, plan)
+        assert len(passes) == (1 if name in ONE_PASS or not one[0].names else 2)
+        assert one == Engine.find_and_add_up(engine, tasks, prepared.rows, noises, plan)
+        found += len(one[0].names)
+    assert found > 30 or name == "nothing"
 
 
 def persons_of(rows, seed):

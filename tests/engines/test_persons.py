@@ -15,7 +15,7 @@ import soundsum as ss
 from soundsum import native
 from soundsum.engines.ids import PersonWords
 from soundsum.engines.person_sums import PersonRanks, PersonSums
-from soundsum.kernels.persons import BoundedPart, PairSums, TextWords
+from soundsum.kernels.persons import MOST_CODES, BoundedPart, IntegerCodes, PairSums, TextWords
 from soundsum.methods.problem import Problem
 from soundsum.privacy.units import Unit
 from soundsum.releases.planning import plan
@@ -159,6 +159,39 @@ def test_threads_and_growth_change_nothing(threads):
         sums.add(*batch, threads=threads)
     assert sums.pairs == pairs
     assert sums.totals(PARTS, 2, 3, in_proportion=True, ids=native.PersonIds.naturals(), threads=threads) == wanted
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("powers", [0, 1, 2])
+def test_groups_that_stay_have_the_sums_of_the_same_groups_listed(powers, threads):
+    """Whether the pairs were put in order for a count before, and whatever rows come afterwards."""
+    rng = np.random.default_rng(powers)
+    keys, people, n = 300, 2000, 20_000
+    numbers = np.full(keys, -1, np.int32)
+    kept = rng.permutation(keys)[:40]
+    numbers[kept] = np.arange(len(kept))
+    parts = [BoundedPart((1, 0, 0), 0, 3), BoundedPart((2, int(powers > 0), int(powers > 1)), -(2**40), 2**50)]
+    codes_of_keys = IntegerCodes()
+    all_keys = codes_of_keys.find_codes(np.arange(keys), np.ones(keys, bool))  # in an order of their own
+    names = native.KeyNames([(codes_of_keys.as_names(), "i")], None)
+    new_numbers = np.full(codes_of_keys.codes, -1, np.int32)
+    new_numbers[all_keys] = numbers
+    for is_counted in (False, True):
+        found, listed = PairSums(MOST_CODES, powers), PairSums(len(kept), powers)
+        for renumbered in (False, False, True):
+            persons, own = rng.integers(0, people, n).astype(np.uint64), rng.integers(0, keys, n)
+            q = None if powers == 0 else rng.integers(-(2**31), 2**31, n)
+            counts = rng.random(n) < 0.9
+            if renumbered:
+                if is_counted:
+                    found.count(2, INTEGERS, names, codes_of_keys.codes, threads)
+                found.renumber(new_numbers, len(kept), threads)
+            found.add(persons, counts, numbers[own] if renumbered else all_keys[own], q, threads=threads)
+            listed.add(persons, counts, numbers[own], q, threads=threads)
+        for max_groups in (1, 2, 40):
+            asked = {"max_rows": 2, "max_groups": max_groups, "in_proportion": True, "ids": INTEGERS}
+            assert found.totals(parts, threads=threads, **asked) == listed.totals(parts, threads=threads, **asked)
+        assert found.pairs == listed.pairs
 
 
 def test_the_limits_of_64_bits_are_added_exactly():

@@ -111,11 +111,9 @@ class Engine(ABC):
         no report of an error can hold them.
         """
         sums, n = self.add_up(tasks, rows)
-        noisy = [
-            [noise.add_to(own, part.wraps) for own, noise, part in zip(totals, drawn, task.claim.parts, strict=True)]
-            for task, totals, drawn in zip(tasks, sums, noises, strict=True)
-        ]
-        return noisy, n if all(task.claim.plan.problem.relation.sized for task in tasks) else None
+        return add_noise(tasks, sums, noises), n if all(
+            task.claim.plan.problem.relation.sized for task in tasks
+        ) else None
 
     def refuse_search(self, rows: Rows) -> None:
         """Refuses groups that it cannot find, before anything is charged."""
@@ -142,16 +140,7 @@ class Engine(ABC):
 
         Groups come in the order of their keys. As for `add_up_with_noise`, nothing exact leaves this frame.
         """
-        counted = self.count_keys(rows, max_groups)
-        places, noisy = plan.select(counted.counts)
-        keys = counted.keys(places)
-        assert rows.searched is not None
-        order = sort_keys(keys)
-        names, numbers = name_groups(rows.searched.parts, keys, counted.kinds, order), noisy[order].tolist()
-        if None in names:
-            numbers = [count for name, count in zip(names, numbers, strict=True) if name is not None]
-            names = [name for name in names if name is not None]
-        return FoundGroups(names, numbers)
+        return select_groups(self.count_keys(rows, max_groups), rows, plan)[0]
 
     def find_and_add_up(
         self, tasks: Sequence[Task], rows: Rows, noises: Sequence[tuple[Noise, ...]], plan: GroupPlan
@@ -180,6 +169,29 @@ class FoundGroups(NamedTuple):
 
     names: list[Any]
     noisy: list[int]
+
+
+def select_groups(counted: KeyCounts, rows: Rows, plan: GroupPlan) -> tuple[FoundGroups, NDArray[np.int64]]:
+    """The groups that are released, in the order of their keys, and the numbers of these."""
+    assert rows.searched is not None
+    places, noisy = plan.select(counted.counts)
+    keys = counted.keys(places)
+    order = sort_keys(keys)
+    names = name_groups(rows.searched.parts, keys, counted.kinds, order)
+    if None in names:
+        order = order[[name is not None for name in names]]
+        names = [name for name in names if name is not None]
+    return FoundGroups(names, noisy[order].tolist()), places[order]
+
+
+def add_noise(
+    tasks: Sequence[Task], sums: Sequence[Totals], noises: Sequence[tuple[Noise, ...]]
+) -> list[list[list[int]]]:
+    """Every task's sums with their noise."""
+    return [
+        [noise.add_to(own, part.wraps) for own, noise, part in zip(totals, drawn, task.claim.parts, strict=True)]
+        for task, totals, drawn in zip(tasks, sums, noises, strict=True)
+    ]
 
 
 ENGINES: Registry[type[Engine]] = Registry("engine", first=("memory",))

@@ -19,14 +19,15 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from soundsum import native
 from soundsum.engines.accumulators import Accumulator
 from soundsum.engines.ids import Ids, PersonWords
 from soundsum.kernels.grouped import count_ranks
-from soundsum.kernels.persons import MOST_ROWS, BoundedPart, Pairs, PairSums
+from soundsum.kernels.persons import MOST_CODES, MOST_ROWS, BoundedPart, Pairs, PairSums
 from soundsum.kernels.preparation import find_present
 from soundsum.methods.steps import RecordSteps
-from soundsum.privacy.units import Norms, Unit
-from soundsum.statistics import Task
+from soundsum.privacy.units import FOUND, Norms, Unit
+from soundsum.statistics import Claim, Task
 from soundsum.statistics.statistic import Part
 from soundsum.tables.keys import Codes
 from soundsum.tables.records import Column, Missing, Records, stretch
@@ -47,7 +48,7 @@ STRETCH = 1 << 18
 
 
 class PersonSums:
-    """For each group, or over every row if there are none."""
+    """For each group, or over every row if there are none; where groups are found, for each number of a key."""
 
     def __init__(
         self, steps: RecordSteps, parts: Sequence[Part], missing: Missing, unit: Unit, persons: PersonWords
@@ -56,7 +57,7 @@ class PersonSums:
         self._record_steps, self._parts, self._missing, self._unit = steps, parts, missing, unit
         self._persons = persons
         self._powers = max(power for part in parts for power in (0, 1, 2) if part.weights[power])
-        self._pairs = PairSums(unit.entries, self._powers)
+        self._pairs = PairSums(MOST_CODES if unit.groups == FOUND else unit.entries, self._powers)
 
     def add(self, batch: Records | None, rows: int, codes: Codes | None, ids: Ids | None) -> None:
         assert ids is not None
@@ -72,6 +73,15 @@ class PersonSums:
                 assert own is not None
                 integers = self._record_steps.integers(own)
             self._pairs.add(ids.words[some], there, None if codes is None else codes[some], integers)
+
+    def count(self, names: native.KeyNames, keys: int, max_groups: int) -> NDArray[np.int64]:
+        """How many persons count by each key's number, each in at most so many."""
+        return self._pairs.count(max_groups, self._persons.spelled(), names, keys)
+
+    def restrict(self, numbers: NDArray[np.int32], claim: Claim) -> None:
+        """Leave the groups that were found, for which the claim is; `numbers` are theirs by key, -1 for all others."""
+        self._pairs.renumber(numbers, claim.plan.unit.entries)
+        self._parts, self._unit = claim.parts, claim.plan.unit
 
     def pairs(self) -> Pairs:
         return self._pairs.list_pairs()

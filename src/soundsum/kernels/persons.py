@@ -127,6 +127,11 @@ class PairSums:
         self._sums.count(most, ids, names, out, _threads(threads, self._sums.held))
         return out
 
+    def renumber(self, numbers: NDArray[np.int32], groups: int, threads: int | None = None) -> None:
+        """Leave the pairs of groups with a number below `groups`, by which they go from now on; -1 for the others."""
+        self._sums.renumber(np.ascontiguousarray(numbers), groups, _threads(threads, self._sums.held))
+        self._groups = groups
+
     @property
     def pairs(self) -> int:
         """The number of pairs of a person and a group."""

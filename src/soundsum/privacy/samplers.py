@@ -25,7 +25,7 @@ from soundsum.refusals import Reason, RefusedValue
 Integers: TypeAlias = NDArray[np.int64] | list[int]
 """Noise for many: an array, or a list where the scale is 2^50 or more and int64 could not hold every value."""
 
-CHUNK = 1 << 16
+CHUNK = 1 << 20
 """Random bytes asked for at a time, at most."""
 
 SPARE = 80

@@ -115,6 +115,16 @@ def _is_key_type(kind: Any) -> bool:
     )
 
 
+def has_one_key(part: KeyColumn, kind: Any) -> bool:
+    """Whether rows of a listed group are those with the one key that it was found by, whatever they hold.
+
+    Not so of Python objects, which are also looked up as they are spelled, of periods, and of dates with a time of day.
+    """
+    import pyarrow as pa
+
+    return part.period is None and kind is not None and not pa.types.is_date64(kind)
+
+
 def sort_keys(columns: Sequence[KeyParts]) -> NDArray[np.intp]:
     """The places of keys in their order, from the keys of each column."""
     arrays = [column for column in columns if isinstance(column, np.ndarray)]
