@@ -2,7 +2,8 @@
     of discrete Laplace noise, again until it lies in [-k, k], for every group that somebody counts in. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
-From Soundsum Require Import Relations Programs Samplers Coins Laplace Private Composition Theta Released GaussianReleases Selection.
+From Soundsum Require Import Relations Conditions Claims Programs Samplers Coins Laplace Private Composition Theta Released Units.
+From Soundsum Require Import GaussianReleases Deltas Selection.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -155,14 +156,11 @@ apply (tends_then _ _ _ _ w (fun o => search x k counts (fun rest => w (o :: res
 Qed.
 
 (** Of any two tables that Selection.v has as near: for every event, counted over all lists of bytes. *)
-Theorem near_is_nearly_private epsilon delta l l' :
-  near epsilon delta (search x k l) (search x k l') -> nearly_private epsilon delta (find_groups l) (find_groups l').
+Theorem near_is_nearly_close epsilon delta l l' :
+  near epsilon delta (search x k l) (search x k l') -> nearly_close epsilon delta (find_groups l) (find_groups l').
 Proof.
-intros N event. assert (W := passes_is_a_weight _ event). exists (search x k l (passes event)), (search x k l' (passes event)).
-split; [|split].
-- apply value_on_bytes; auto using grows_groups, the_search_is_exact.
-- apply value_on_bytes; auto using grows_groups, the_search_is_exact.
-- apply near_bounds_events; auto using linear_search, search_is_a_law.
+intros N w v v' W T T'. rewrite (UL_sequence _ _ _ T (the_search_is_exact l w W)), (UL_sequence _ _ _ T' (the_search_is_exact l' w W)).
+apply near_bounds_events; auto using linear_search, search_is_a_law.
 Qed.
 
 (** * Tables *)
@@ -171,27 +169,56 @@ Variables (X G : Type) (same : forall a b : G, {a = b} + {a <> b}) (groups_of : 
 Hypothesis every_once : NoDup every.
 
 (** Adding or removing a person, who counts in at most g groups: the scale t / s is g / epsilon. *)
-Theorem finding_groups_is_private g epsilon table table' :
+Lemma finding_groups_is_nearly_close g epsilon table table' :
   (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
-  -> nearly_private epsilon (1 - (1 - edge x k) ^ g)
+  -> nearly_close epsilon (1 - (1 - edge x k) ^ g)
        (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
 Proof.
-intros Few H E. apply near_is_nearly_private. apply near_more with (INR g * x) (1 - (1 - edge x k) ^ g); auto using linear_search; try lra.
+intros Few H E. apply near_is_nearly_close. apply near_more with (INR g * x) (1 - (1 - edge x k) ^ g); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
   replace (INR g * (IZR s / IZR t) * IZR t) with (INR g * IZR s) by (field; lra). exact E.
 - apply finding_groups_is_near; auto using x_positive.
 Qed.
 
+Theorem finding_groups_is_private g epsilon table table' :
+  (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
+  -> nearly_private epsilon (1 - (1 - edge x k) ^ g)
+       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_is_nearly_close. Qed.
+
 (** Changing a record: the scale is 2 / epsilon. *)
+Lemma finding_groups_of_changed_records_is_nearly_close epsilon table table' :
+  (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
+  -> nearly_close epsilon (1 - (1 - edge x k) ^ 2)
+       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+Proof.
+intros Few H E. apply near_is_nearly_close. apply near_more with (2 * x) (1 - (1 - edge x k) ^ 2); auto using linear_search; try lra.
+- assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
+  replace (2 * (IZR s / IZR t) * IZR t) with (2 * IZR s) by (field; lra). exact E.
+- apply finding_groups_of_changed_records_is_near; auto using x_positive.
+Qed.
+
 Theorem finding_groups_of_changed_records_is_private epsilon table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
   -> nearly_private epsilon (1 - (1 - edge x k) ^ 2)
        (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_of_changed_records_is_nearly_close. Qed.
+
+(** Then statistics over the groups that were found, which are private for every public list of groups; under any relation. *)
+Theorem statistics_over_found_groups_are_private A r limit g epsilon e2 d2 (f f' : list (option Z) -> nat -> program A) table table' :
+  let moved := if is_sized r then 2%nat else g in
+  (forall a, (length (groups_of a) <= if is_sized r then 1 else g)%nat) -> neighbours r limit table table'
+  -> INR moved * IZR s <= epsilon * IZR t
+  -> (forall found, grows (f found)) -> (forall found, grows (f' found)) -> 0 <= d2
+  -> (forall found, nearly_close e2 d2 (f found) (f' found))
+  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ moved + d2)
+       (then_ (find_groups (counts X G same groups_of every table)) f)
+       (then_ (find_groups (counts X G same groups_of every table')) f').
 Proof.
-intros Few H E. apply near_is_nearly_private. apply near_more with (2 * x) (1 - (1 - edge x k) ^ 2); auto using linear_search; try lra.
-- assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
-  replace (2 * (IZR s / IZR t) * IZR t) with (2 * IZR s) by (field; lra). exact E.
-- apply finding_groups_of_changed_records_is_near; auto using x_positive.
+intros moved Few N E K K' D2 C. apply nearly_close_is_private; auto using grows_then, grows_groups.
+apply nearly_close_then; auto using grows_groups. apply neighbours_unordered in N. unfold moved in *. destruct (is_sized r).
+- apply finding_groups_of_changed_records_is_nearly_close; auto.
+- now apply finding_groups_is_nearly_close.
 Qed.
 End Tables.
 End Noise.
