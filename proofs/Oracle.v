@@ -6,7 +6,7 @@ From Flocq Require Import IEEE754.Bits.
 From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds Conditions.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
 From Soundsum Require Import FiniteAttacks Randomised GradientRows Programs Samplers Private Zcdp Shares Released Releases.
-From Soundsum Require Ledger Persons Logarithms Quantiles Deltas GaussianSearches GradientReleases.
+From Soundsum Require Ledger Persons Logarithms Quantiles Deltas Searches GaussianSearches GradientReleases.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 (* Which reduces fractions of ten thousand bits; Coq's own goes bit by bit. *)
 Extract Constant Z.ggcd => "(fun a b -> let g = Big_int_Z.gcd_big_int a b in
@@ -21,8 +21,8 @@ Extraction "definitions.ml"
   randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample
   statistic_norms steps_of noises laplace_for gaussian_for run noisy_vector read_sum read_mean read_variance
   Ledger.empty Ledger.apply Persons.person_sums Persons.weights
-  Logarithms.log_bounds Logarithms.code_rho
-  gaussian_within Deltas.first_beyond GaussianSearches.find_groups_with GradientReleases.sigma_for
+  Logarithms.log_bounds Logarithms.code_rho Logarithms.code_zcdp_rho Logarithms.code_zcdp_epsilon
+  gaussian_within Deltas.first_beyond Searches.find_groups GaussianSearches.find_groups_with GradientReleases.sigma_for
   Quantiles.errors_of_counts Quantiles.rank_span Quantiles.rank_squares Quantiles.rate_for Quantiles.rate_keeps
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal
   iterated_error pairwise_error numpy_error kahan_error from_accuracy split_from_accuracy split_accuracy

@@ -320,6 +320,11 @@ let answer = function
     (match run (find_groups_with noise (z threshold) (List.map int_of_string counts) (List.length bytes + 2)) bytes with
      | Some (seen, _) -> String.concat " " (List.map (function Some n -> show n | None -> "-") seen)
      | None -> "none")
+  | "find_truncated" :: t :: s :: reach :: drawn :: counts ->
+    let bytes = bytes drawn in
+    (match run (find_groups (z t) (z s) (int_of_string reach) (List.map int_of_string counts) (List.length bytes + 2)) bytes with
+     | Some (seen, _) -> String.concat " " (List.map (function Some n -> show n | None -> "-") seen)
+     | None -> "none")
   | "add_noise" :: kind :: parameter :: drawn :: sums ->
     let bytes = bytes drawn in
     (match run (noisy_vector (noise_of kind parameter) (List.map z sums) (List.length bytes + 2)) bytes with
@@ -345,7 +350,11 @@ let answer = function
       [show (rank_span u p q sized); show (rank_squares u p q sized); show_rational (rate_for (rational epsilon) u p q sized);
        show_truth (rate_keeps (rational rate) (rational rho) u p q sized)]
   | ["log"; x] -> let low, high = log_bounds (rational x) in show_rational low ^ " " ^ show_rational high
-  | ["rho"; alpha; epsilon; delta] -> show_rational (code_rho (rational alpha) (rational epsilon) (rational delta))
+  | ["rho"; alpha; epsilon; delta] ->
+    let alpha = rational alpha and epsilon = rational epsilon and delta = rational delta in
+    show_rational (code_zcdp_rho alpha epsilon delta) ^ " " ^ show_rational (code_rho alpha epsilon delta)
+  | ["epsilon"; alpha; rho; delta] ->
+    show_rational (code_zcdp_epsilon (rational alpha) (rational rho) (rational delta))
   | ["weights"; kind; low; high] ->
     let one ((a, b), c) = String.concat "," (List.map show [a; b; c]) in
     String.concat " " (List.map one (weights (statistic kind) (z low) (z high)))
