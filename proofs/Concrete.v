@@ -6,7 +6,7 @@ From Flocq Require Import Core.
 From Flocq Require IEEE754.Binary IEEE754.Bits.
 From Soundsum Require Import Relations Permutations Sums Conditions Types FloatsAllowed Claims Programs Private Composition Shares.
 From Soundsum Require Import Released Units Releases Theta Zcdp Renyi GaussianReleases Deltas Methods Selection Searches.
-From Soundsum Require Import GaussianSearches GradientRows GradientReleases.
+From Soundsum Require Import GaussianSearches Gradients GradientRows Normal GradientReleases.
 From Soundsum Require Binary64 Checked GridKernel Iterated Modular Persons Quantiles Saturating.
 Import ListNotations.
 Open Scope Z_scope.
@@ -245,21 +245,30 @@ intros N. cbv zeta. apply (nearly_more _ _ (1 - (1 - Q2R (1 # 10)) * (1 - alone 
 Qed.
 
 (** ss.gradients.Sum(max_norm=1, noise_multiplier=1): K = 2^24 steps, sigma as many; of gradients of two coordinates. *)
-Theorem clipped_gradients (u v : list (list Bits.binary64)) :
+Theorem clipped_gradients A (read : list Z -> A) (u v : list (list Bits.binary64)) :
   symmetric u v
   -> let q row j := nth j (clip_row (-24) 29 31 (2 ^ 24) row) 0 in
      let noisy := noisy_gradients _ q 2 (2 ^ 24) 1 in
-     sigma_for 1 (2 ^ 24) = 2 ^ 24 /\ zcdp_laws (/ 2) (noisy u) (noisy v) /\ nearly_as_likely (Q2R 1) (Q2R (1 # 4)) (noisy u) (noisy v).
+     let drawn u := draw_vector (curve_of (2 ^ 24)) (gradient_sums _ q 2 u) in
+     sigma_for 1 (2 ^ 24) = 2 ^ 24 /\ zcdp_laws (/ 2) (noisy u) (noisy v)
+     /\ nearly_as_likely (Q2R 1) (Q2R (1 # 4)) (noisy u) (noisy v)
+     /\ nearly_private (Q2R 1) (Q2R (1 # 4)) (then_read (drawn u) read) (then_read (drawn v) read).
 Proof.
-intros N. cbv zeta. split; [reflexivity|].
-assert (Z := gradients_of_any_bits_are_zcdp 2 (-24) 29 31 (2 ^ 24) 1 u v ltac:(lia) ltac:(lia) eq_refl N). cbv zeta in Z.
-replace (/ (2 * Q2R 1 ^ 2))%R with (/ 2)%R in Z by (unfold Q2R; cbn [Qnum Qden]; field). split; [exact Z|].
-apply (zcdp_laws_are_nearly_as_likely _ (/ 2) 2); auto using noisy_gradients_nonneg.
-- intros; apply noisy_gradients_nonneg; [lia|reflexivity].
-- intros; apply noisy_gradients_nonneg; [lia|reflexivity].
-- lra.
-- unfold Q2R; cbn [Qnum Qden]; lra.
-- assert (R : Q2R (1 # 2) = (/ 2)%R) by (unfold Q2R; cbn [Qnum Qden]; lra). rewrite <- R. exact a_small_rho.
+intros N. cbv zeta. split; [reflexivity|]. set (q := fun row j => nth j (clip_row (-24) 29 31 (2 ^ 24) row) 0).
+assert (K : 0 < 2 ^ 24) by lia. assert (Short : forall row, length2 2 (q row) <= 2 ^ 24 * 2 ^ 24).
+{ intros row. apply Z.le_trans with (1 := length2_of_nth 2 _). now apply clip_row_at_most. }
+assert (R : (/ (2 * Q2R 1 ^ 2) = Q2R (1 # 2))%R) by (unfold Q2R; cbn [Qnum Qden]; field).
+assert (D : (0 < Q2R (1 # 4))%R) by (unfold Q2R; cbn [Qnum Qden]; lra).
+assert (A2 : (2 * / (2 * Q2R 1 ^ 2) - Q2R 1 <= log_term 2 (Q2R (1 # 4)))%R) by (rewrite R; exact a_small_rho).
+split; [|split].
+- assert (Z := gradients_of_any_bits_are_zcdp 2 (-24) 29 31 (2 ^ 24) 1 u v ltac:(lia) K eq_refl N). cbv zeta in Z.
+  replace (/ (2 * Q2R 1 ^ 2))%R with (/ 2)%R in Z by (rewrite R; unfold Q2R; cbn [Qnum Qden]; field). exact Z.
+- apply (one_example_is_hidden _ q 2 (2 ^ 24) 1 K eq_refl Short 2); auto. lra.
+- destruct (curve_of_sigma (2 ^ 24) 1 K eq_refl 0) as [C _]. change (sigma_for 1 (2 ^ 24)) with (2 ^ 24) in C.
+  apply (a_gradient_release_is_private _ q 2 (2 ^ 24) 1 K eq_refl Short A read 2 (Q2R 1) (Q2R (1 # 4))
+    (fun u => draw_vector (curve_of (2 ^ 24)) (gradient_sums _ q 2 u))); auto; try lra.
+  + intros w. apply grows_draw_vector.
+  + intros w. exact (vectors_have_their_law (curve_of (2 ^ 24)) C (gradient_sums _ q 2 w)).
 Qed.
 
 (** Nothing moves a count whose number is public, nor a sum between 0 and 0: no noise, and the same release. *)

@@ -93,7 +93,7 @@ DEFINITIONS = [
         "Units": "way adds vector has_room is_of in_range is_allowed vectors part_norms",
         "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
         "public_size statistic_of at_least_one read_sum read_mean read_variance",
-        "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once "
+        "Concrete": "double records records_by persons persons_by one_sum same_unit least_double_of three_at_once "
         "a_gaussian_histogram enough_for_one enough_for_two rows_of_two rows_of_one single names sums_of_found a_step "
         "an_analyst",
         "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons cons_law keeps_its_rho rho_session",
@@ -105,13 +105,13 @@ DEFINITIONS = [
         "Quantiles": "error below_it upto_it error_of errors sum_Z errors_of_counts most double most_groups "
         "has_more_groups rank_span rank_squares values all_errors own all_own adds_within lists_groups rate_for "
         "choose_at choose_by_rho_at rate_keeps",
-        "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho code_other_rho "
-        "unit_of_64_bits rounded_down rounded_up code_zcdp_rho code_zcdp_epsilon",
+        "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho "
+        "code_other_rho unit_of_64_bits rounded_down rounded_up code_zcdp_rho code_zcdp_epsilon",
         "GaussianReleases": "proper nearly_private log_term",
         "Deltas": "nearly_close beyond first_beyond from_on at_least gaussian_delta ramp differ gaussian_fits few "
         "all_few enough_sigma2 enough_rho modest_rho modest_sigma2 step keeps_both both_session",
         "Normal": "around_0 area_within room_for area density below middle whole_area cell rounded_normal "
-        "rounded_vector",
+        "rounded_vector width lies_in digits nth_integer draw_rounded draw_vector",
         "GradientReleases": "sigma_for curve_of nearly_as_likely gradient_sums noisy_gradients",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
         "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "

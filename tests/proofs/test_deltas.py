@@ -141,10 +141,14 @@ def truncated_plan(scale, reach):
 
 
 def test_groups_are_found_with_truncated_noise_as_is_proved(monkeypatch):
-    """Noise that lies too far out is drawn again: of one group, whose draws follow each other; of several, none does."""
+    """Noise that lies too far out is drawn again, for a single group; where there are several, none lies so far out."""
     rng, cases, again = random.Random("truncated"), [], 0
-    alone = [(Fraction(rng.randint(1, 9), rng.randint(1, 3)), [rng.randbytes(400) for _ in range(6)]) for _ in range(300)]
-    asked = ask(words("draw", "laplace", s.numerator, s.denominator, one.hex()) for s, streams in alone for one in streams)
+    alone = [
+        (Fraction(rng.randint(1, 9), rng.randint(1, 3)), [rng.randbytes(400) for _ in range(6)]) for _ in range(300)
+    ]
+    asked = ask(
+        words("draw", "laplace", s.numerator, s.denominator, one.hex()) for s, streams in alone for one in streams
+    )
     for i, (scale, streams) in enumerate(alone):
         drawn = [tuple(map(int, answer.split())) for answer in asked[6 * i : 6 * i + 6]]
         reach = rng.randint(1, math.ceil(3 * scale))
