@@ -160,8 +160,8 @@ format: build
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-# Every library there is an adapter for, each in an environment of its own (place: see `soundsum audit --help`); about an
-# hour. Writes docs/audits.md, and what is new to undisclosed/.
+# Every library there is an adapter for, each in an environment of its own (place: see `soundsum audit --help`), two at the
+# same time; about 45 minutes on two idle cores. Writes docs/audits.md, and what is new to undisclosed/.
 audit-all: build
 	@$(BIN)/python -m audits $(ARGS)
 

@@ -10,7 +10,10 @@ from typing import Any
 
 TUMULT = 'Tumult Core\'s documentation, "Known Vulnerabilities": stability imprecision in sums of floats'
 
-OPENDP = "OpenDP's issue 2923: the mean that deviations are taken from is rounded"
+OPENDP = (
+    "OpenDP's issue 2923: the mean that deviations are taken from is rounded; our pairs need bounds that are "
+    "neighbouring floats"
+)
 
 PUBLISHED = {
     **{
@@ -41,8 +44,8 @@ HEAD = """\
 `make audit-all` writes this page ([the auditor](auditor.md) explains the verdicts). A verdict holds for one version,
 on one machine, within the limits in its row: how many families of attacks and pairs of runs, the smallest epsilon
 that these could have shown, and from how many records on a family took too much time or memory. NOT_REFUTED means
-that the audit found nothing, not that the sum is sound. A section that names no version of soundsum comes from an
-earlier auditor, which tried no plain neighbours and had no verdict INCONCLUSIVE.
+that the audit found nothing, not that the sum is sound. Two libraries are audited at the same time, on two cores;
+limits are CPU time, so neither takes time from the other.
 
 The page shows findings that the paper or the library itself has published. All others are *to be reported* to the
 [maintainers first](disclosure.md). The program of every violation was run on its own; a statistical finding that it
@@ -94,7 +97,8 @@ def _library(result: dict[str, Any]) -> Iterator[str]:
     machine = result["platform"]
     made = f"soundsum {result['soundsum']}, Python {machine['python']}"
     made += f", {machine['load']}" if "load" in machine else ""
-    yield f"{commands} on {result['date']}, {made}; {len(result['targets'])} targets."
+    count = len(result["targets"])
+    yield f"{commands} on {result['date']}, {made}; {count} target{'s' * (count != 1)}."
     yield ""
     yield from lines_of([_row(result, target) for target in result["targets"]])
 
@@ -127,7 +131,7 @@ def _limits(tried: Sequence[Tried]) -> str:
     shown = [one.epsilon for one in tried if one.epsilon is not None]
     parts += [f"epsilon {_range(shown)}"] if shown else []
     unreached = [
-        f"out of {reason} from {min(sizes):,} records"
+        f"out of {reason} from {min(sizes):,} record{'s' * (min(sizes) != 1)}"
         for reason in ("time", "memory")
         if (sizes := [one.unreached[reason] for one in tried if reason in one.unreached])
     ]
@@ -151,7 +155,13 @@ def is_violation(finding: dict[str, Any]) -> bool:
 
 def is_new(finding: dict[str, Any]) -> bool:
     """Tell whether a violation is not public yet."""
-    return is_violation(finding) and key(finding) not in PUBLISHED
+    return is_violation(finding) and published(finding) is None
+
+
+def published(finding: dict[str, Any]) -> str | None:
+    """Return where a violation, or another rule that its cause showed on the target, is public; None if nowhere."""
+    rules = (key(finding)[1], *finding.get("also", ()))
+    return next((PUBLISHED[finding["target"], rule] for rule in rules if (finding["target"], rule) in PUBLISHED), None)
 
 
 def key(finding: dict[str, Any]) -> tuple[str, str]:
@@ -169,18 +179,19 @@ def _row(result: dict[str, Any], target: dict[str, Any]) -> Row:
         said = {f"{key(x)[1]}: {x['headline']}" for x in shown}
         again = "; its program shows it alone" if all(x.get("repro_exit") == 1 for x in shown) else ""
         more = "; more is to be reported" if any(map(is_new, of)) else ""
-        words = f"{'; '.join(sorted(said))} ({PUBLISHED[key(shown[0])]}){again}{more}"
+        words = f"{'; '.join(sorted(said))} ({published(shown[0])}){again}{more}"
         return Row(name, str(shown[0]["verdict"]), words)
     verdict = "NOT_REFUTED" if _is_violation(target["verdict"]) else str(target["verdict"])
     asked = [x for x in of if x["verdict"] not in ("REFUSED", "UNSUPPORTED")]
     if not asked:
         return Row(name, verdict, _short(of[0]["headline"]) if of else "")
-    once = "a statistical finding not reproduced" if any(_is_violation(x["verdict"]) for x in of) else ""
+    once = ["a statistical finding not reproduced"] if any(_is_violation(x["verdict"]) for x in of) else []
+    words = "; ".join([*once, *target.get("unsettled", ())])
     runs = [x["sampled"] for x in asked if x.get("sampled")]
     could = [s["detectable"] for s in runs if s.get("detectable")]
     pairs = sum(s["pairs"] for s in runs)
     tried = Tried(len(asked), pairs, min(could, default=None), _unreached(target["left_out"]))
-    return Row(name, verdict, once, tried)
+    return Row(name, verdict, words, tried)
 
 
 def _unreached(left_out: Sequence[str]) -> dict[str, int]:

@@ -1,5 +1,7 @@
 (** Permute-and-flip and the exponential mechanism, from exact coins (src/soundsum/privacy/choice.py): the probability of each
-    candidate, and how private the choice is where one unit changes errors within a range. *)
+    candidate, and how private the choice is where one unit changes errors within a range.
+
+    Page: docs/theorems/quantiles.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace Private Composition Gaussian Theta Renyi Ranges.

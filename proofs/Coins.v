@@ -1,4 +1,6 @@
-(** The laws of the coins, of uniform integers and of loops. *)
+(** The laws of the coins, of uniform integers and of loops.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers.
@@ -27,7 +29,7 @@ Proof. intros e P. exists O. intros. unfold R_dist. rewrite Rminus_diag_eq, Rabs
 Lemma tends_scal c f l : Un_cv f l -> Un_cv (fun n => c * f n) (c * l).
 Proof. intros H. apply (CV_mult (fun _ => c)); auto using tends_const. Qed.
 
-(** Between what tends to 0. *)
+(** A sequence whose distance from l is at most one that tends to 0. *)
 Lemma tends_within f l g : (forall n, Rabs (f n - l) <= g n) -> Un_cv g 0 -> Un_cv f l.
 Proof.
 intros B H e P. destruct (H e P) as [N K]. exists N. intros n Hn. specialize (K n Hn). unfold R_dist in *.

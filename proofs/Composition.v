@@ -1,5 +1,7 @@
 (** Privacy of programs, and that it composes: a ledger that never spends more than its budget keeps it, however the next
-    question depends on the answers so far. *)
+    question depends on the answers so far.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace Private.
@@ -93,7 +95,7 @@ Qed.
 Lemma grows_return A (a : A) : grows (fun _ => Return a).
 Proof. intros i j _. constructor. Qed.
 
-(** Whatever is made of the result. *)
+(** Post-processing: any function of the result. *)
 Theorem close_map A B (p p' : nat -> program A) (g : A -> B) e :
   grows p -> grows p' -> close e p p' -> close e (then_ p (fun a _ => Return (g a))) (then_ p' (fun a _ => Return (g a))).
 Proof.

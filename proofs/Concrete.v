@@ -1,5 +1,7 @@
 (** Concrete releases, so that nobody can doubt that the hypotheses of the theorems can be met: each theorem is applied to
-    a release as somebody would ask for it, and its hypotheses are computed. *)
+    a release as somebody would ask for it, and its hypotheses are computed.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.
@@ -7,7 +9,7 @@ From Flocq Require IEEE754.Binary IEEE754.Bits.
 From Soundsum Require Import Relations Permutations Sums Conditions Types FloatsAllowed Claims Programs Private Composition Shares.
 From Soundsum Require Import Released Units Releases Theta Zcdp Renyi GaussianReleases Deltas Methods Selection Searches.
 From Soundsum Require Import GaussianSearches Gradients GradientRows Normal GradientReleases.
-From Soundsum Require Binary64 Checked GridKernel Iterated Modular Persons Quantiles Saturating.
+From Soundsum Require Binary64 Checked GridKernel Iterated Modular Persons Quantiles Ranges Saturating.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -281,6 +283,21 @@ split; [vm_compute; reflexivity|]. intros l l' M.
 now apply (no_noise_where_nothing_moves (Norms 0 0 1) l l' modest_sigma2 modest_rho 1 (1 # 2) 1 1).
 Qed.
 
+(** ss.sum(data, lower=0, upper=10, epsilon="1/2", budget=ss.Budget(rho=1)), of integers: it costs a rho of 1/8. *)
+Theorem a_sum_that_costs_a_rho X (value : X -> Z) d d' :
+  symmetric d d'
+  -> let every := [statistic_of Symmetric Sum 1%Q unit same_unit one_sum EveryRecord records 0 10 (fun x => clamp 0 10 (value x)) []] in
+     let sums d := concat (map (fun a => sums_of a d) every) in
+     let tasks := map (task_of Symmetric) every in
+     zcdp_close (list_eq_dec (list_eq_dec Z.eq_dec)) (Q2R (1 # 8)) (released laplace_for (1 # 2) tasks (sums d))
+       (released laplace_for (1 # 2) tasks (sums d')).
+Proof.
+intros N every. replace (Q2R (1 # 8)) with (Q2R (1 # 2) ^ 2 / 2)%R by (unfold Q2R; cbn [Qnum Qden]; lra).
+apply (Ranges.every_release_is_zcdp X Symmetric None every); [reflexivity| |exact N].
+intros a [<-|[]]. apply a_statistic_is_covered; auto using once_one; try reflexivity; try lia; try exact I;
+  try (intros; apply clamp_within; lia). repeat split.
+Qed.
+
 (** * Gaussian noise for any epsilon and delta *)
 (** ss.variance(data, noise="gaussian", epsilon=..., delta=...) of integers from 0 to 9: with the noise that a rho gives. *)
 Theorem a_variance_with_a_delta X (value : X -> Z) epsilon delta (read : option nat -> list (list Z) -> Q) d d' :
@@ -332,6 +349,15 @@ split; [|split; vm_compute; reflexivity]. left. exists 7. split; [reflexivity|].
 cbn [filter rows_of_two rows_of_one Persons.is_owned Persons.owner]. destruct (Z.eq_dec q 7); [contradiction|].
 destruct (Z.eq_dec q 3); apply Permutation_refl.
 Qed.
+
+(** Of means with max_rows=2: person 7 has three rows in group 0, which count as two average ones, and one in group 1, which
+    does not count. The row without an id counts nowhere. *)
+Example a_small_table :
+  Persons.person_sums Z Z.eq_dec 2 true 0 1 2 (fun _ g => g) Mean 0 3
+    [Persons.Row Z (Some 7) 0 true (Some 3); Persons.Row Z (Some 7) 1 true (Some 3); Persons.Row Z (Some 8) 1 true (Some 1);
+     Persons.Row Z None 1 true (Some 3); Persons.Row Z (Some 7) 0 true (Some 0); Persons.Row Z (Some 7) 0 true (Some 1)]
+  = [[-1; -1]; [2; 1]].
+Proof. reflexivity. Qed.
 
 (** ss.mean(table, by=..., groups=[...], privacy_unit=..., max_rows=3, epsilon=1), of integers from 0 to 10. *)
 Theorem a_mean_of_persons (lot : Z -> Z -> Z) (read : option nat -> list (list Z) -> list Q) table table' :
@@ -482,7 +508,7 @@ Theorem a_median X (value : X -> Z) (read : list nat -> Z) d d' :
   symmetric d d'
   -> let errors d := Quantiles.all_errors one_sum (fun x _ => [value x]) 1 2 [0; 10; 20] d in
      let by_epsilon d := then_read (Choices.choose_all (Quantiles.choose_at (1 # 2)) (errors d)) read in
-     private (Q2R 1) (by_epsilon d) (by_epsilon d')
+     Quantiles.rate_for 1 records 1 2 false = (1 # 2)%Q /\ private (Q2R 1) (by_epsilon d) (by_epsilon d')
      /\ zcdp_close (list_eq_dec Nat.eq_dec) (Q2R (1 # 2)) (Choices.choose_all (Quantiles.choose_by_rho_at 1) (errors d))
           (Choices.choose_all (Quantiles.choose_by_rho_at 1) (errors d')).
 Proof.
@@ -490,14 +516,14 @@ intros N. cbv zeta.
 assert (A : Quantiles.adds_within one_sum (fun (x : X) (_ : unit) => [value x]) records /\ Quantiles.lists_groups one_sum records
   /\ 0 <= max_groups records /\ (max_rows records <> None -> Symmetric = Symmetric)).
 { repeat split; cbn; try discriminate; intros; unfold Quantiles.all_own, Quantiles.own; cbn; lia. }
-split.
+split; [reflexivity|split].
 - apply (Quantiles.quantiles_are_private X unit one_sum (fun x _ => [value x]) records Symmetric None 1 2 [0; 10; 20]
     ltac:(lia) ltac:(lia) A Z read 1 d d' eq_refl ltac:(cbn; lia) N).
 - apply (Quantiles.quantiles_are_zcdp X unit one_sum (fun x _ => [value x]) records Symmetric None 1 2 [0; 10; 20]
     ltac:(lia) ltac:(lia) ltac:(discriminate) A 1 (1 # 2) d d' eq_refl ltac:(vm_compute; reflexivity) N).
 Qed.
 
-(** ss.release([ss.Sum(...), ss.Median(...)], epsilon=1): each gets a half, and the second may not look at the first. *)
+(** ss.release([ss.Sum(...), ss.Quantile(..., 0.5, ...)], epsilon=1): each gets a half, and the second may not look at the first. *)
 Theorem a_sum_and_a_median X A (value : X -> Z) (read : option nat -> list (list Z) -> list nat -> A) d d' :
   symmetric d d'
   -> let every := [statistic_of Symmetric Sum 1%Q unit same_unit one_sum EveryRecord records 0 10 (fun x => clamp 0 10 (value x)) []] in

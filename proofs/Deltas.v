@@ -1,6 +1,8 @@
 (** (epsilon, delta)-closeness of programs, which composes as epsilons do, and the discrete Gaussian's own delta
     (Canonne, Kamath and Steinke 2020, theorem 7): of one integer that moves by at most Delta, and of a vector of which one
-    entry does. So it is for a whole release whose epsilon and delta are divided between its parts. *)
+    entry does. So it is for a whole release whose epsilon and delta are divided between its parts.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import FinFun List Permutation ZArith QArith Qreals Reals Lra Lia Psatz Bool Arith.
 From Soundsum Require Import Relations Sums Wide Conditions Claims Programs Samplers Coins Laplace Private Composition Gaussian.

@@ -1,6 +1,8 @@
 (** From records to a private release: the default of soundsum, whole. Doubles, whatever their bits, become integers on
     the grid by the kernel's expression, are added exactly, and discrete Laplace noise of scale (sensitivity) / epsilon is
-    added, drawn from random bytes by the sampler of the code. *)
+    added, drawn from random bytes by the sampler of the code.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool Arith.
 From Flocq Require Import Core.

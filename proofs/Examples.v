@@ -1,7 +1,9 @@
 (** The paper's own examples, computed by vm_compute in IEEE binary64 (Flocq) and in integers.
 
     One of 17 doubles, changed by U - L, moves the iterated sum and Kahan's by 16 (U - L); one record of 8 bits, changed
-    by 1, moves a modular sum by 255; and a reordering moves a saturating sum of 8 bits by 255. *)
+    by 1, moves a modular sum by 255; and a reordering moves a saturating sum of 8 bits by 255.
+
+    Page: docs/theorems/attack_proofs.md. *)
 
 From Coq Require Import List ZArith.
 From Soundsum Require Import Binary64 Modular Saturating.

@@ -1,5 +1,7 @@
 (** Fuel is not part of the algorithm: two more than there are bytes is as good as any more. So `sample` and
-    `gaussian_sample` are unfinished only where the code would ask for another byte. *)
+    `gaussian_sample` are unfinished only where the code would ask for another byte.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith Bool Arith Lia.
 From Soundsum Require Import Programs Samplers Private Gaussian.

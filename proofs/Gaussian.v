@@ -1,4 +1,6 @@
-(** The law of the Gaussian sampler: P(Z = z) is exp(-z^2 / (2 sigma^2)) over the sum of these, sigma^2 = p/q. *)
+(** The law of the Gaussian sampler: P(Z = z) is exp(-z^2 / (2 sigma^2)) over the sum of these, sigma^2 = p/q.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace Private.
@@ -28,17 +30,63 @@ Definition gaussian_from (fuel : nat) (t p q : Z) : program Z := again fuel (gau
 
 Definition gaussian (fuel : nat) (p q : Z) : program Z := gaussian_from fuel (Z.sqrt (p / q) + 1) p q.
 
-Lemma exp_coins_extended whole i j n d :
-  (i <= j)%nat -> extended (exp_coins whole i i n d) (exp_coins whole j j n d).
+Lemma exp_coins_within whole i i' j j' n d :
+  (i <= j)%nat -> (i' <= j')%nat -> extended (exp_coins whole i i' n d) (exp_coins whole j j' n d).
 Proof.
-intros H. induction whole as [|whole IH]; cbn [exp_coins]; [now apply first_failure_extended|].
+intros H H'. induction whole as [|whole IH]; cbn [exp_coins]; [now apply first_failure_extended|].
 apply extended_bind; [now apply first_failure_extended|]. intros []; [auto|constructor].
 Qed.
+
+Lemma exp_coins_extended whole i j n d :
+  (i <= j)%nat -> extended (exp_coins whole i i n d) (exp_coins whole j j n d).
+Proof. intros H. now apply exp_coins_within. Qed.
 
 Theorem gaussian_extended i j p q : (i <= j)%nat -> extended (gaussian i p q) (gaussian j p q).
 Proof.
 intros H. apply again_extended; auto. apply extended_bind; [now apply laplace_extended|]. intros y.
 apply extended_bind; [now apply exp_coins_extended|]. intros; apply extended_refl.
+Qed.
+
+(** noise.cpp draws it with its own coin, and gives up as it does for Laplace noise. *)
+Fixpoint kernel_exp_coins (whole digits : nat) (n d : Z) : program bool :=
+  match whole with
+  | O => kernel_exp digits n d
+  | S whole => let* c := kernel_exp digits 1 1 in if c then kernel_exp_coins whole digits n d else Return false
+  end.
+
+Definition kernel_gaussian (fuel : nat) (p q : Z) : program Z :=
+  let t := (Z.sqrt (p / q) + 1)%Z in
+  again fuel
+    (let* y := kernel_laplace fuel t 1 in
+     let n := distance t p q y in let d := (2 * p * q * t ^ 2)%Z in
+     let* accepted := kernel_exp_coins (Z.to_nat (n / d)) fuel (n mod d) d in
+     Return (if accepted then Some y else None)).
+
+Definition kernel_gaussian_then_reference (fuel : nat) (p q : Z) (bytes : list Z) : option (Z * list Z) :=
+  match run (kernel_gaussian fuel p q) bytes with Some r => Some r | None => run (gaussian fuel p q) bytes end.
+
+Lemma kernel_exp_coins_alike whole digits n d :
+  (0 < d)%Z -> alike (kernel_exp_coins whole digits n d) (exp_coins whole 255 digits n d).
+Proof.
+intros D. induction whole as [|whole IH]; [now apply kernel_exp_alike|].
+apply alike_bind; [apply kernel_exp_alike; lia|]. intros []; [exact IH|apply alike_refl].
+Qed.
+
+Theorem the_gaussian_kernel_changes_nothing fuel p q bytes :
+  (0 < p)%Z -> (0 < q)%Z -> (256 <= fuel)%nat
+  -> kernel_gaussian_then_reference fuel p q bytes = run (gaussian fuel p q) bytes.
+Proof.
+intros P Q H. set (t := (Z.sqrt (p / q) + 1)%Z). assert (T : (0 < t)%Z) by (generalize (Z.sqrt_nonneg (p / q)); lia).
+set (within := again fuel (let* y := laplace_within fuel fuel 255 256 t 1 in
+  let* accepted := bernoulli_exp_any 255 fuel (distance t p q y) (2 * p * q * t ^ 2) in
+  Return (if accepted then Some y else None))).
+assert (K : alike (kernel_gaussian fuel p q) within).
+{ apply alike_again, alike_bind; [now apply kernel_laplace_alike|]. intros y. apply alike_bind; [|intros; apply alike_refl].
+  apply kernel_exp_coins_alike. rewrite Z.pow_2_r. nia. }
+unfold kernel_gaussian_then_reference. rewrite K. destruct (run within bytes) as [r|] eqn:E; [|reflexivity].
+symmetry. apply (extended_run _ within); auto. apply again_extended; [lia|]. apply extended_bind.
+- apply laplace_within_extended; lia.
+- intros y. apply extended_bind; [apply exp_coins_within; lia|]. intros; apply extended_refl.
 Qed.
 
 Lemma exp_coins_law whole n d :

@@ -1,5 +1,7 @@
 (** Releases with discrete Gaussian noise, whole: from the records' bits to what is released, rho-zCDP, and (epsilon, delta)
-    for every event of whatever is computed from them. The division of rho and each sigma^2 are the code's. *)
+    for every event of whatever is computed from them. The division of rho and each sigma^2 are the code's.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool Arith.
 From Soundsum Require Import Relations Sums Conditions Claims Programs Samplers Coins Laplace Private Composition Gaussian.
@@ -83,7 +85,7 @@ intros R N (Len & H1 & H2). destruct (is_moved n) eqn:M.
 - unfold is_moved in M. apply Z.ltb_ge in M. rewrite (not_apart l l' Len) by lia. apply zcdp_refl, grows_vector.
 Qed.
 
-(** Norms as they come: what moves in L1 moves in L2. *)
+(** What can move in L1 can move in L2, as with all norms that the code computes. *)
 Definition proper (n : norms) := is_moved n = true -> (0 < norm2 n)%Z.
 
 Theorem noisy_parts_are_zcdp whole asked v v' :

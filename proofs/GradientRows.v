@@ -65,7 +65,7 @@ Definition clip_blocks (a room precision K : Z) (blocks : list (Z * list binary6
 
 (** * No longer than K *)
 
-(** The factor has just its bits: it is above 0, so that clipping is sound, and below 2^precision, so that it fits. *)
+(** The factor has exactly `precision` bits: it is above 0, so that clipping is sound, and below 2^precision, so that it fits. *)
 Theorem factor_fills_its_bits precision K N :
   1 <= precision -> 0 < K -> K * K < N
   -> 2 ^ (precision - 1) <= factor K N (shift_for precision K N) < 2 ^ precision.

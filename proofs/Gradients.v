@@ -59,7 +59,7 @@ assert (0 < 4 ^ s) by (apply Z.pow_pos_nonneg; lia).
 apply Z.mul_le_mono_pos_r with (p := 4 ^ s); lia.
 Qed.
 
-(** The m of the code is one that will do. *)
+(** The code's m is small enough. *)
 Theorem factor_fits K N s : 0 < N -> factor K N s * factor K N s * N <= K * K * 4 ^ s.
 Proof.
 intros HN. unfold factor. set (x := K * K * 4 ^ s / N).

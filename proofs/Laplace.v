@@ -1,4 +1,6 @@
-(** The law of the Laplace sampler: exactly P(Z = z) = (1 - q) / (1 + q) q^|z| with q = exp(-s/t). *)
+(** The law of the Laplace sampler: exactly P(Z = z) = (1 - q) / (1 + q) q^|z| with q = exp(-s/t).
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers Coins.
@@ -102,7 +104,7 @@ Proof. unfold a. rewrite exp_powers, <- !INR_IZR_INZ. f_equal. unfold Rdiv. ring
 Lemma a_t : exp (- (1 / 1)) = a ^ t.
 Proof. unfold a. rewrite exp_powers. f_equal. assert (INR t <> 0) by (apply not_0_INR; lia). field. auto. Qed.
 
-(** One attempt. m is the magnitude, of which the weights ask: none but this. *)
+(** One attempt. The weights ask for no magnitude but m. *)
 Definition hit (m x : nat) : R := if (x / s =? m)%nat then / 2 else 0.
 
 (** What is asked of an attempt: its result has magnitude m and the right sign; if `again`, that it is rejected. *)

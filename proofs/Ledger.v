@@ -3,7 +3,9 @@
 
     Executable; tests/proofs/test_ledger.py replays random histories, with kills, on the real file. Proved: charges that
     are not given back stay within the limit, nothing is shown without a charge that stays, once, and how many reads may
-    fail. Shares of analysts are not in it. *)
+    fail. Shares of analysts are not in it.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qminmax Bool Lia Lqa.
 Import ListNotations.
@@ -475,7 +477,7 @@ Qed.
 Theorem the_limit_is_kept w : reachable w -> adds_up (file w) /\ within (spent (file w)).
 Proof. intros R. destruct (always w R) as ((A & _ & _ & W) & _). now split. Qed.
 
-(** Nothing is shown but for a charge that is noted as released and stays so, and once. *)
+(** Everything shown has a charge that is noted as released, and stays so. Nothing is shown twice. *)
 Theorem nothing_is_shown_uncharged w n : reachable w -> In n (shown w) -> has_become Released (file w) n.
 Proof. intros R H. destruct (always w R) as (_ & _ & I & _). apply I. apply in_app_iff. now right. Qed.
 
@@ -539,7 +541,7 @@ Qed.
 Theorem failures_are_few w : reachable w -> (failures (file w) <= max_failures - 1 + width)%Z.
 Proof. intros R. destruct (always w R) as (_ & _ & _ & F & _). unfold bound in F. lia. Qed.
 
-(** All that refunds and reopenings let out: so many bits that say whether a read failed. *)
+(** Refunds and reopenings answer failed reads, and let out that these failed. There are at most so many, ever. *)
 Theorem failures_ever_are_few w : reachable w -> (failed_ever w <= (reopened w + 1) * (max_failures - 1 + width))%Z.
 Proof.
 intros R. assert (F := failures_are_few w R). destruct (always w R) as (_ & _ & _ & _ & _ & _ & E). unfold bound in E. lia.

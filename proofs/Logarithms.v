@@ -1,5 +1,7 @@
 (** The code's conversion of zCDP to (epsilon, delta) (src/soundsum/privacy/zcdp.py), in rationals: its bounds of logarithms,
-    by the series of atanh with its remainder, and its rho. Executable; tests/proofs/test_zcdp.py compares them. *)
+    by the series of atanh with its remainder, and its rho. Executable; tests/proofs/test_zcdp.py compares them.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Qround Qminmax Reals Lra Lia Psatz Bool.
 From Flocq Require Import Core.
@@ -33,7 +35,7 @@ Definition log_bounds (x : Q) : Q * Q :=
 Definition code_log_term (alpha delta : Q) : Q :=
   (fst (log_bounds delta) + fst (log_bounds (alpha - 1)) + alpha * fst (log_bounds (alpha / (alpha - 1)))) / (alpha - 1).
 
-(** Before it is rounded down; where this is not above 0, Bun and Steinke's formula stands in. *)
+(** Before it is rounded down. Where this is not above 0, the code uses Bun and Steinke's formula. *)
 Definition code_rho (alpha epsilon delta : Q) : Q := Qred ((epsilon + code_log_term alpha delta) / alpha).
 Definition code_other_rho (epsilon delta : Q) : Q := Qred (epsilon * epsilon / (4 * (epsilon - fst (log_bounds delta)))).
 

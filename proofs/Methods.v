@@ -1,6 +1,8 @@
 (** Releases by any other method: a sum with a proved bound (`Claims`), floored to a step, with noise; modular sums, whose
     noise wraps as they do; and methods that permute secretly, whose bound is a coupling, as a statement about
-    probabilities. Truncation is in the claims. *)
+    probabilities. Truncation is in the claims.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.

@@ -1,6 +1,8 @@
 (** The rounded Gaussian, round(a + sigma G) for a standard normal G, as a law on the integers: the share of the area under
     exp(-c (x - a)^2), c = 1 / (2 sigma^2), between z - 1/2 and z + 1/2. It is c (a - b)^2-zCDP between integers a and b, as
-    the Gaussian is that it comes from; and so are vectors. *)
+    the Gaussian is that it comes from; and so are vectors.
+
+    Page: docs/theorems/gradients.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Psatz Bool Arith.
 From Soundsum Require Import Programs Coins Laplace Private Composition Theta Zcdp Released Renyi GaussianReleases.

@@ -6,7 +6,7 @@ From Flocq Require Import IEEE754.Bits.
 From Soundsum Require Import Sums Modular Saturating Split Binary64 Bounds Conditions.
 From Coq Require Import ExtrOcamlBasic ExtrOcamlZBigInt ExtrOcamlNatInt.
 From Soundsum Require Import FiniteAttacks Randomised GradientRows Programs Samplers Private Zcdp Shares Released Releases.
-From Soundsum Require Ledger Persons Logarithms Quantiles Deltas Searches GaussianSearches GradientReleases.
+From Soundsum Require Gaussian Ledger Persons Logarithms Quantiles Deltas Searches GaussianSearches GradientReleases.
 Extract Constant Z.of_nat => "Big_int_Z.big_int_of_int".
 (* Which reduces fractions of ten thousand bits; Coq's own goes bit by bit. *)
 Extract Constant Z.ggcd => "(fun a b -> let g = Big_int_Z.gcd_big_int a b in
@@ -18,7 +18,7 @@ Extraction "definitions.ml"
   sumZ modular saturating split
   reordering_fits rounding_fits result_rounding_fits tree_rounding_fits repeated_rounding_1_fits
   repeated_rounding_2_fits
-  randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample
+  randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample kernel_laplace Gaussian.kernel_gaussian
   statistic_norms steps_of noises laplace_for gaussian_for run noisy_vector read_sum read_mean read_variance
   Ledger.empty Ledger.apply Persons.person_sums Persons.weights
   Logarithms.log_bounds Logarithms.code_rho Logarithms.code_zcdp_rho Logarithms.code_zcdp_epsilon

@@ -2,7 +2,9 @@
     model in tests/engines/model.py). Which of a person's rows count, in which groups, and how much, is a function of that
     person's rows alone, so a table with all rows of one person more is a neighbour, and the norms of `Units` hold.
 
-    Executable; tests/proofs/test_persons.py compares it with engines. The lots are any function of an id and a group. *)
+    Executable; tests/proofs/test_persons.py compares it with engines. The lots are any function of an id and a group.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lia Bool.
 From Soundsum Require Import Relations Sums Conditions Claims Composition Shares Released Units Releases Renyi GaussianReleases Deltas.

@@ -1,5 +1,7 @@
 (** Discrete Laplace noise, drawn from random bytes as the code draws it, hides a change of an integer: for every event,
-    counted over all lists of bytes. *)
+    counted over all lists of bytes.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace.
@@ -67,7 +69,7 @@ induction p as [a|next IH|].
 - exists O. intros M _ w. cbn [weigh]. unfold window. symmetry. apply total_zero. intros. ring.
 Qed.
 
-(** * The sampler on a list of bytes, and how often it does what *)
+(** * The sampler on a list of bytes, and the share of lists that pass a test *)
 
 (** The fuel is more than any list of so many bytes can use. *)
 Definition sample (t s : Z) (bytes : list Z) : option (Z * list Z) := run (laplace (S (S (length bytes))) t s) bytes.

@@ -1,5 +1,7 @@
 (** A quantile is chosen among public candidates (src/soundsum/privacy/choice.py): the candidates' errors, how far one unit
-    moves them, and the privacy of permute-and-flip and of the exponential mechanism. *)
+    moves them, and the privacy of permute-and-flip and of the exponential mechanism.
+
+    Page: docs/theorems/quantiles.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool Arith Permutation.
 From Soundsum Require Import Programs Samplers Coins Laplace Private Composition Theta Renyi Relations Conditions Claims Shares Ranges Choices Released.

@@ -1,9 +1,12 @@
 (** Where probabilities of two programs have ratios within a range, from x to x exp(eta), they are eta^2/8-zCDP (Cesar and
     Rogers 2021). So epsilon-DP is epsilon^2/2-zCDP (Bun and Steinke 2016, Proposition 1.4), which a ledger of rhos counts
-    with. *)
+    with.
+
+    Page: docs/theorems/quantiles.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Psatz Bool.
-From Soundsum Require Import Programs Samplers Coins Laplace Private Composition Theta Renyi.
+From Soundsum Require Import Relations Conditions Claims Programs Samplers Coins Laplace Private Composition Theta Shares Released
+  Renyi Releases.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -304,3 +307,59 @@ apply Rle_trans with (exp e * lsum (fun a => w a * Q a) l).
 - apply Rmult_le_compat_l; [apply Rlt_le, exp_pos|]. now apply (law_sums_below same p' Q w v' l).
 Qed.
 End Ranges.
+
+(** * Releases with Laplace noise *)
+Lemma laplace_ends t s : (0 < t)%Z -> (0 < s)%Z -> ends (fun fuel => laplace fuel t s).
+Proof.
+intros T S. destruct (bounded_tends t s (fun _ => 1) ltac:(intros; lra)) as [p C].
+assert (E : p = 1); [|rewrite E in C; exact C]. apply (UL_sequence _ _ _ (event_tends t s 0 (fun _ => true) p C)).
+apply tends_ext with (2 := it_ends t s T S). intros n. unfold share. do 2 f_equal. apply filter_length_ext. intros bytes _.
+unfold noisy. destruct (sample t s bytes) as [[z l]|]; reflexivity.
+Qed.
+
+Lemma vectors_end n l : match n with GaussianNoise _ => False | _ => drawable n end -> ends (noisy_vector n l).
+Proof.
+intros D. assert (E : ends (draw n)).
+{ destruct n as [|q|q]; cbn [draw]; [apply ends_return|apply laplace_ends; [exact D|reflexivity]|contradiction]. }
+induction l as [|a l IH]; [apply ends_return|]. cbn [noisy_vector]. apply ends_then; auto using grows_add_noise.
+- intros v. apply grows_then; auto using grows_vector, grows_return.
+- apply ends_then; auto using grows_draw, grows_return, ends_return.
+- intros v. apply ends_then; auto using grows_vector, grows_return, ends_return.
+Qed.
+
+Lemma releases_end epsilon tasks v :
+  (0 < epsilon)%Q -> (forall t, In t tasks -> 0 < fst t)%Q -> ends (released laplace_for epsilon tasks v).
+Proof.
+intros E W. unfold released. assert (D : forall n, In n (concat (noises laplace_for epsilon tasks))
+  -> match n with GaussianNoise _ => False | _ => drawable n end).
+{ intros n H. assert (L := laplace_drawable epsilon tasks n E W H). destruct n; auto.
+  rewrite noises_are in H. apply in_map_iff in H as ([m x] & F & _). unfold laplace_for in F.
+  destruct (is_moved m); discriminate. }
+revert v D. induction (concat (noises laplace_for epsilon tasks)) as [|n ns IH]; intros [|l v] D; try apply ends_return.
+cbn [combine noisy_parts]. apply ends_then; auto using grows_vector.
+- intros r. apply grows_then; auto using grows_parts, grows_return.
+- apply vectors_end, D. now left.
+- intros r. apply ends_then; auto using grows_parts, grows_return, ends_return. apply IH. intros m H. apply D. now right.
+Qed.
+
+Lemma all_move_back ns v v' : all_move ns v v' -> all_move ns v' v.
+Proof.
+assert (S : forall l l', L1 l l' = L1 l' l /\ L2 l l' = L2 l' l).
+{ induction l as [|a l IH]; intros [|b l']; cbn [L1 L2]; auto. destruct (IH l') as [-> ->]. split; lia. }
+revert v v'. induction ns as [|n ns IH]; intros [|l v] [|l' v'] H; cbn [all_move] in *; auto.
+destruct H as [(Len & M1 & M2) H]. destruct (S l l') as [S1 S2]. split; [|now apply IH].
+unfold moves. rewrite <- S1, <- S2. auto.
+Qed.
+
+(** What every default release costs a ledger of rhos: half of epsilon squared. *)
+Theorem every_release_is_zcdp X r limit (every : list (asked X)) epsilon d d' :
+  (0 < epsilon)%Q -> (forall a, In a every -> is_covered r a) -> neighbours r limit d d'
+  -> let sums d := concat (map (fun a => sums_of a d) every) in
+     let tasks := map (task_of r) every in
+     zcdp_close (list_eq_dec (list_eq_dec Z.eq_dec)) (Q2R epsilon ^ 2 / 2) (released laplace_for epsilon tasks (sums d))
+       (released laplace_for epsilon tasks (sums d')).
+Proof.
+intros E C N. cbv zeta. assert (W := fun t => weights_are_positive X r every t C). assert (M := sums_move X r limit every d d' C N).
+apply pure_is_zcdp; auto using grows_released, releases_end, releases_are_close, all_move_back.
+rewrite <- RMicromega.Q2R_0. apply Qle_Rle. now apply Qlt_le_weak.
+Qed.

@@ -1,5 +1,7 @@
 (** Several vectors of integers, each with noise of its own: what a release lets out, drawn from bytes in the order in which
-    the code draws. Whatever is computed from them afterwards is as private as they are. *)
+    the code draws. Whatever is computed from them afterwards is as private as they are.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace Private Composition Gaussian Fuel Shares.
@@ -214,7 +216,7 @@ destruct (value A p' (passes event) G' (passes_is_a_weight _ _)) as [x' X']. exi
 repeat split; auto using value_on_bytes. apply (C (passes event)); auto using passes_is_a_weight.
 Qed.
 
-(** Whatever people compute from a release. *)
+(** Anything that is computed from a release. *)
 Theorem releases_are_private A (read : list (list Z) -> A) epsilon tasks v v' :
   (0 < epsilon)%Q -> (forall t, In t tasks -> 0 < fst t)%Q -> all_move (concat (map snd tasks)) v v'
   -> private (Q2R epsilon) (then_read (released laplace_for epsilon tasks v) read)

@@ -1,6 +1,8 @@
 (** The default releases, whole: sums, counts, means, variances and histograms, of records and of persons, by groups, under
     every relation. The records' bits become integers, these are added exactly, epsilon is divided between the parts as the
-    code divides it, each part gets Laplace noise drawn from bytes, and anything may be computed from the result. *)
+    code divides it, each part gets Laplace noise drawn from bytes, and anything may be computed from the result.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Bool.
 From Flocq Require Import Core.
@@ -326,7 +328,7 @@ intros (Len & H & _) E. rewrite E in H. unfold laplace_for, gaussian_for, gaussi
 now apply not_apart.
 Qed.
 
-(** * What people read *)
+(** * The numbers that people read *)
 Open Scope Q_scope.
 Definition at_least_one (n : Z) : Q := inject_Z (Z.max 1 n).
 

@@ -1,5 +1,7 @@
 (** Zero-concentrated privacy (zCDP) of programs: it composes, however the next step depends on the answers so far, and it
-    implies (epsilon, delta)-DP for every event of everything that was seen. *)
+    implies (epsilon, delta)-DP for every event of everything that was seen.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Qreals Reals Lra Lia Psatz Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace Private Composition Gaussian Theta Zcdp.
@@ -140,7 +142,7 @@ assert (V := value_range A p _ _ W T). rewrite (lsum_ext _ _ (fun a => 1 * P a))
 apply Rle_trans with v; [now apply (law_sums_below p P (fun _ => 1) v l)|apply V].
 Qed.
 
-(** What does not depend on the data. *)
+(** A step that does not depend on the data. *)
 Theorem zcdp_refl p : grows p -> zcdp_close 0 p p.
 Proof.
 intros G P Q L M. assert (E := law_unique p P Q L M). split; [intros a; now rewrite E|]. intros alpha _ l N.

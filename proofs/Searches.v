@@ -70,7 +70,7 @@ apply (tends_total _ (fun fuel i => w (Z.of_nat i - Z.of_nat k)%Z * weigh (lapla
 intros i _. apply tends_scal. now apply laplace_tends.
 Qed.
 
-(** The sampler always ends, so that what is lost is what lies beyond. *)
+(** The sampler always ends, so only draws beyond reach are lost. *)
 Lemma everything_tends : Un_cv (fun fuel => weigh (laplace fuel t s) (fun _ => 1)) 1.
 Proof.
 destruct (bounded_tends t s (fun _ => 1) ltac:(intros; lra)) as [p C]. enough (E : p = 1) by now rewrite E in C.
@@ -155,7 +155,7 @@ apply (tends_then _ _ _ _ w (fun o => search x k counts (fun rest => w (o :: res
 - apply group_tends. intros o. now apply (value_range _ (find_groups counts) (fun rest => w (o :: rest))), IH.
 Qed.
 
-(** Of any two tables that Selection.v has as near: for every event, counted over all lists of bytes. *)
+(** Of any two tables that Selection.v has as near. *)
 Theorem near_is_nearly_close epsilon delta l l' :
   near epsilon delta (search x k l) (search x k l') -> nearly_close epsilon delta (find_groups l) (find_groups l').
 Proof.
@@ -168,11 +168,12 @@ Section Tables.
 Variables (X G : Type) (same : forall a b : G, {a = b} + {a <> b}) (groups_of : X -> list G) (every : list G).
 Hypothesis every_once : NoDup every.
 
+Notation found table := (find_groups (counts X G same groups_of every table)).
+
 (** Adding or removing a person, who counts in at most g groups: the scale t / s is g / epsilon. *)
 Lemma finding_groups_is_nearly_close g epsilon table table' :
   (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
-  -> nearly_close epsilon (1 - (1 - edge x k) ^ g)
-       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+  -> nearly_close epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
 Proof.
 intros Few H E. apply near_is_nearly_close. apply near_more with (INR g * x) (1 - (1 - edge x k) ^ g); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
@@ -180,17 +181,10 @@ intros Few H E. apply near_is_nearly_close. apply near_more with (INR g * x) (1 
 - apply finding_groups_is_near; auto using x_positive.
 Qed.
 
-Theorem finding_groups_is_private g epsilon table table' :
-  (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
-  -> nearly_private epsilon (1 - (1 - edge x k) ^ g)
-       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
-Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_is_nearly_close. Qed.
-
 (** Changing a record: the scale is 2 / epsilon. *)
 Lemma finding_groups_of_changed_records_is_nearly_close epsilon table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
-  -> nearly_close epsilon (1 - (1 - edge x k) ^ 2)
-       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+  -> nearly_close epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
 Proof.
 intros Few H E. apply near_is_nearly_close. apply near_more with (2 * x) (1 - (1 - edge x k) ^ 2); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
@@ -198,10 +192,15 @@ intros Few H E. apply near_is_nearly_close. apply near_more with (2 * x) (1 - (1
 - apply finding_groups_of_changed_records_is_near; auto using x_positive.
 Qed.
 
+(** For every event, counted over all lists of bytes. *)
+Theorem finding_groups_is_private g epsilon table table' :
+  (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
+  -> nearly_private epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
+Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_is_nearly_close. Qed.
+
 Theorem finding_groups_of_changed_records_is_private epsilon table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
-  -> nearly_private epsilon (1 - (1 - edge x k) ^ 2)
-       (find_groups (counts X G same groups_of every table)) (find_groups (counts X G same groups_of every table')).
+  -> nearly_private epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
 Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_of_changed_records_is_nearly_close. Qed.
 
 (** Then statistics over the groups that were found, which are private for every public list of groups; under any relation. *)
@@ -209,11 +208,9 @@ Theorem statistics_over_found_groups_are_private A r limit g epsilon e2 d2 (f f'
   let moved := if is_sized r then 2%nat else g in
   (forall a, (length (groups_of a) <= if is_sized r then 1 else g)%nat) -> neighbours r limit table table'
   -> INR moved * IZR s <= epsilon * IZR t
-  -> (forall found, grows (f found)) -> (forall found, grows (f' found)) -> 0 <= d2
-  -> (forall found, nearly_close e2 d2 (f found) (f' found))
-  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ moved + d2)
-       (then_ (find_groups (counts X G same groups_of every table)) f)
-       (then_ (find_groups (counts X G same groups_of every table')) f').
+  -> (forall seen, grows (f seen)) -> (forall seen, grows (f' seen)) -> 0 <= d2
+  -> (forall seen, nearly_close e2 d2 (f seen) (f' seen))
+  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ moved + d2) (then_ (found table) f) (then_ (found table') f').
 Proof.
 intros moved Few N E K K' D2 C. apply nearly_close_is_private; auto using grows_then, grows_groups.
 apply nearly_close_then; auto using grows_groups. apply neighbours_unordered in N. unfold moved in *. destruct (is_sized r).

@@ -55,7 +55,7 @@ destruct (H (fun a => 1 + -1 * w a) ltac:(intros a; generalize (W a); lra)) as [
 destruct (H w ltac:(intros; apply W)) as [_ H2]. rewrite E, EG in H1. lra.
 Qed.
 
-(** One after the other, where the second is asked of what the first let out. *)
+(** One after the other, where the second may depend on what the first let out. *)
 Theorem near_then A B e d e2 d2 (F F' : (A -> R) -> R) (v v' : A -> (B -> R) -> R) w :
   linear F -> F (fun _ => 1) = 1 -> near e d F F' -> 0 <= d2
   -> unit_weight (fun a => v a w) -> unit_weight (fun a => v' a w) -> (forall a, v a w <= exp e2 * v' a w + d2)
@@ -161,7 +161,7 @@ unfold slope. rewrite <- exp_plus. apply exp_grows.
 assert (IZR (Z.abs z') <= IZR (Z.abs z) + 1) by (rewrite <- plus_IZR; apply IZR_le; lia). nra.
 Qed.
 
-(** What is seen of a group of n persons under the noise z, and the mean over all noise; nobody's group is not there. *)
+(** What is seen of a group of n persons under the noise z, and the mean over all noise; a group of nobody is never seen. *)
 Definition seen (n : nat) (z : Z) : option Z := if (K <? Z.of_nat n + z)%Z then Some (Z.of_nat n + z)%Z else None.
 
 Definition one_group (n : nat) (w : option Z -> R) : R :=

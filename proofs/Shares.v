@@ -2,7 +2,9 @@
     noises/, src/soundsum/statistics/): how far one unit moves each part, how epsilon or rho is divided between the parts
     that need noise, and the scale of each part's noise. Executable; the tests compare it with the code.
 
-    What the parts cost together is at most what was asked for. *)
+    What the parts cost together is at most what was asked for.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List ZArith QArith Bool Lia Qfield Lqa.
 From Soundsum Require Import Bounds.

@@ -1,6 +1,8 @@
 (** Floats on a step: a power of two of which sums are multiples (used by every attack on floats).
 
-    Sums that stay on multiples of a step, at most 2^(k+1) of them, are exact; others go to the nearest multiple. *)
+    Sums that stay on multiples of a step, at most 2^(k+1) of them, are exact; others go to the nearest multiple.
+
+    Page: docs/theorems/attack_proofs.md. *)
 
 From Coq Require Import List ZArith Reals Lra Lia.
 From Flocq Require Import Core.

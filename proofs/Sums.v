@@ -1,7 +1,9 @@
 (** Exact sums, of reals and of integers: the ideal sensitivity (docs/theorems/wide.md, `thrm:reals-sens`).
 
     Records lie within [L, U]. One record more or fewer moves the exact sum by at most max(|L|, |U|), one changed record
-    by at most U - L, in any order; and some neighbours are that far apart. *)
+    by at most U - L, in any order; and some neighbours are that far apart.
+
+    Page: docs/theorems/lemmas.md. *)
 
 From Coq Require Import List Permutation ZArith Reals Lra Lia.
 From Soundsum Require Import Relations.

@@ -4,7 +4,9 @@
     summation formula. Here is one with products of sums only: (z - x)^2 + (w - x)^2 is half the sum of (z + w - 2 x)^2 and
     (z - w)^2, and z + w and z - w are both even or both odd, so
     S(c, x)^2 <= S(2c, x) S(2c, 0) + S(2c, x - 1/2) S(2c, -1/2). This, used twice, and Cauchy's inequality give
-    S(c, x)^4 <= S(c, 2x) S(c, 0)^3, and S(c, x) / S(c, 0), which is at most 2 everywhere, is at most 1. *)
+    S(c, x)^4 <= S(c, 2x) S(c, 0)^3, and S(c, x) / S(c, 0), which is at most 2 everywhere, is at most 1.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import FinFun List ZArith Reals Lra Lia Psatz Bool Arith.
 From Soundsum Require Import Programs Coins Laplace Private Gaussian.

@@ -1,5 +1,7 @@
 (** How far one unit moves what a release adds up, part by part: the norms that the code computes (`Unit.norms`) hold for
-    records, for records by group, and for persons, under every relation. *)
+    records, for records by group, and for persons, under every relation.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List Permutation ZArith QArith Reals Lia Bool.
 From Soundsum Require Import Relations Sums Wide Conditions Claims Composition Shares Released.
@@ -52,7 +54,7 @@ Definition is_of (u : privacy_unit) (w : way) : Prop :=
       /\ (forall x, Z.of_nat (length (kept x)) <= max_groups u) /\ has_room u
   end.
 
-(** What a record adds is in the range of its part; what a person adds is clamped. Persons come or go. *)
+(** What a record adds is in the range of its part; what a person adds is clamped. Persons are added or removed. *)
 Definition in_range (w : way) (range : Z * Z) (v : X -> G -> Z) : Prop :=
   match w with OfPersons _ _ => True | _ => forall x g, fst range <= v x g <= snd range end.
 

@@ -1,4 +1,6 @@
-(** Discrete Gaussian noise is (Delta^2 / (2 sigma^2))-zCDP: every Renyi divergence, of every real order above 1. *)
+(** Discrete Gaussian noise is (Delta^2 / (2 sigma^2))-zCDP: every Renyi divergence, of every real order above 1.
+
+    Page: docs/theorems/noise.md. *)
 
 From Coq Require Import FinFun List ZArith Reals Lra Lia Psatz Bool Arith.
 From Soundsum Require Import Programs Samplers Coins Laplace Private Gaussian Theta.

@@ -294,6 +294,12 @@ let answer = function
     (match noise kind (z numerator) (z denominator) bytes with
      | Some (value, rest) -> show value ^ " " ^ string_of_int (List.length bytes - List.length rest)
      | None -> "none")
+  | ["kernel_draw"; kind; numerator; denominator; drawn] ->
+    let bytes = bytes drawn and n = z numerator and d = z denominator in
+    let fuel = List.length bytes + 2 in
+    (match run (if kind = "laplace" then kernel_laplace fuel n d else kernel_gaussian fuel n d) bytes with
+     | Some (value, rest) -> show value ^ " " ^ string_of_int (List.length bytes - List.length rest)
+     | None -> "none")
   | ["draws"; kind; numerator; denominator; drawn] ->
     let draw = noise kind (z numerator) (z denominator) in
     let rec go bytes = match draw bytes with Some (value, rest) -> show value :: go rest | None -> [] in
@@ -320,9 +326,10 @@ let answer = function
     (match run (find_groups_with noise (z threshold) (List.map int_of_string counts) (List.length bytes + 2)) bytes with
      | Some (seen, _) -> String.concat " " (List.map (function Some n -> show n | None -> "-") seen)
      | None -> "none")
-  | "find_truncated" :: t :: s :: reach :: drawn :: counts ->
+  | "find_groups_within" :: numerator :: denominator :: reach :: drawn :: counts ->
     let bytes = bytes drawn in
-    (match run (find_groups (z t) (z s) (int_of_string reach) (List.map int_of_string counts) (List.length bytes + 2)) bytes with
+    let search = find_groups (z numerator) (z denominator) (int_of_string reach) (List.map int_of_string counts) in
+    (match run (search (List.length bytes + 2)) bytes with
      | Some (seen, _) -> String.concat " " (List.map (function Some n -> show n | None -> "-") seen)
      | None -> "none")
   | "add_noise" :: kind :: parameter :: drawn :: sums ->

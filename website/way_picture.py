@@ -16,7 +16,7 @@ PROVED, COMPARED, TESTED, ASSUMED = "proved", "compared", "tested", "assumed"
 
 MEANING = (
     (PROVED, "", "in Coq"),
-    (COMPARED, "", "bit for bit with the proved definition, on as many cases"),
+    (COMPARED, "", "bit for bit with the proved definition, on the number of cases given"),
     (TESTED, "", "by ordinary tests"),
     (ASSUMED, "", "neither proved nor tested"),
 )
@@ -41,24 +41,27 @@ WAY = {
     ),
     "exact sums": (
         (PROVED, "", "one unit moves each vector by at most its norms, under every relation"),
-        (COMPARED, "10,000 statistics", "norms and weights"),
-        (COMPARED, "1,500 problems", "bounds and conditions of each method"),
-        (COMPARED, "100,000 records", "and more for each other method's own sum"),
+        (COMPARED, "9,600 statistics", "norms"),
+        (COMPARED, "1,100 statistics", "weights of a person's rows"),
+        (COMPARED, "1,100 problems", "and more: bounds and conditions of each method"),
+        (COMPARED, "100,000 records", "and more of each kind: the sums of other methods"),
         (TESTED, "", "threads, lanes, 128-bit totals, batches"),
     ),
     "a scale or σ² for each part": (
         (PROVED, "", "the parts cost no more than was asked for; the scale follows from the norms"),
-        (COMPARED, "4,000 divisions", "of a guarantee between its parts"),
+        (COMPARED, "4,000 divisions", "of an ε or a ρ between the parts"),
+        (COMPARED, "60 divisions", "of an ε and a δ"),
+        (TESTED, "", "the decimals that enclose the discrete Gaussian's own δ"),
     ),
     "noise, from random bytes": (
         (ASSUMED, "", "the operating system's bytes are independent and uniform"),
         (PROVED, "", "the exact distribution, byte for byte"),
         (COMPARED, "4,000 scales, 4,000 σ²", "values and the bytes used"),
-        (TESTED, "", "no part uses another part's bytes again"),
+        (TESTED, "", "each part draws fresh bytes"),
     ),
     "noisy vectors": (
         (PROVED, "", "p ≤ exp(ε) p′ for every event of all of them; zCDP, (ε, δ)"),
-        (COMPARED, "3,000 vectors", "wrapped ones too"),
+        (COMPARED, "7,900 vectors", "wrapped ones too"),
     ),
     "the number, its interval, its certificate": (
         (PROVED, "", "anything computed from the vectors is as private"),
@@ -66,9 +69,10 @@ WAY = {
         (TESTED, "", "nothing else reaches the analyst; the intervals"),
     ),
     "the next question": (
-        (PROVED, "", "the analyst may choose it, and its cost, after seeing all answers"),
+        (PROVED, "", "the analyst may choose it, and its ε, δ or ρ, after seeing all answers"),
         (PROVED, "", "the ledger keeps its limit, whatever is killed"),
         (COMPARED, "2,400 operations", "of 60 histories of the ledger's file"),
+        (TESTED, "", "budgets that count both δ and ρ; analysts' shares"),
         (ASSUMED, "", "SQLite's transactions are atomic and durable"),
         (ASSUMED, "", "refunds and reopenings depend on no record beyond the failures they answer"),
     ),

@@ -79,6 +79,20 @@ def test_faults_of_every_kind_are_certified_on_the_smallest_pair_as_one_finding(
     assert finding.attack.records <= (1000 if rule == "walk" else 20)
 
 
+def test_what_moves_the_sum_no_further_than_plain_neighbours_do_is_no_finding_of_its_own():
+    """With a claim of a quarter every record shows it, and attacks on rounding say more of a rounded sum alone."""
+    exact, rounded = (
+        ss.Target(noiseless=noiseless, claimed=lambda lower, upper: (upper - lower) / 4, dtype="float32")
+        for noiseless in (m.exact_sum, m.iterated_sum)
+    )
+    (finding,) = ss.audit(exact, **QUICK).violations
+    assert finding.rule in STATEMENTS
+    assert {"rounding", "tree_rounding"} < {*finding.rules}
+    rules = {one.rule: one for one in ss.audit(rounded, **QUICK).violations}
+    assert len(rules) > 1
+    assert "rounding" not in rules.pop("few_records").rules
+
+
 def test_sizes_around_which_outputs_change_are_told_apart():
     hidden = ss.Target(
         release=m.tells_the_size_below_ten, dtype="int64", relation="symmetric", bounds=(0, 1), clamps=False

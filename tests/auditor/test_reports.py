@@ -7,6 +7,7 @@ import re
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
@@ -20,6 +21,7 @@ from typer.testing import CliRunner
 
 import soundsum as ss
 from soundsum.auditor import audit_page, ci_files
+from soundsum.auditor.auditing import about_machine
 from soundsum.auditor.finding import Bins
 from soundsum.cli.app import app
 from soundsum.cli.file_access import write_each
@@ -56,6 +58,19 @@ def test_json_is_exact_and_plain(done):
     assert (float.fromhex(text), count) == (left[0], left.parts[0][1])
     assert finding["sampled"]["table"]["left_runs"] == 150
     assert plain["alpha"] == 1e-6
+
+
+def test_outputs_of_a_sum_that_is_not_a_number_are_told_where_runs_show_them_to_differ(done):
+    found = next(f for f in done.violations if f.rule == "special_values_nan")
+    assert "; the output is NaN in 150 of 150 runs" in found.headline
+    alike = replace(found, sampled=replace(found.sampled, p_value=Decimal("0.02")))
+    assert ";" not in alike.headline
+
+
+def test_a_loaded_machine_is_named(done):
+    loaded = replace(done, platform=about_machine(1.5))
+    assert "1.5 processes for each core: a loaded machine" in audit_page.page(loaded)
+    assert "load" not in about_machine(1.25)
 
 
 def test_junit_counts_add_up(done):

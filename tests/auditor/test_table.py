@@ -1,11 +1,15 @@
 """The table of audits shows what is public and keeps what is new apart, with its report."""
 
+import json
 import tomllib
+from argparse import Namespace
 from pathlib import Path
 
+from audits.__main__ import audit_all, by_library
+from audits.library_audit import RESULTS
 from audits.quotes import wrong_quotes
 from audits.reports import write_reports
-from audits.table import PUBLISHED, Row, Tried, is_new, lines_of, write_table
+from audits.table import PUBLISHED, Row, Tried, is_new, is_violation, lines_of, write_table
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,6 +77,38 @@ def test_a_statistical_finding_that_is_not_seen_again_is_not_counted(tmp_path):
     assert f"| NOT_REFUTED | var.float32 | {limits}; a statistical finding not reproduced |" in page
     write_reports([result(once)], tmp_path)
     assert not (tmp_path / "diffprivlib").exists()
+
+
+def test_a_violation_is_public_if_another_rule_that_its_cause_showed_is(tmp_path):
+    target, rule = next(iter(PUBLISHED))
+    joined = finding(target, "another", also=["secret", rule])
+    assert (is_new(joined), is_new(finding(target, "another", also=["secret"]))) == (False, True)
+    assert not is_violation(finding(target, rule, "NOT_REFUTED"))
+    found = result({**joined, "library": target.partition(".")[0]}) | {"library": target.partition(".")[0]}
+    write_table([found], tmp_path / "audits.md")
+    assert f"another: words about another ({PUBLISHED[target, rule]})" in (tmp_path / "audits.md").read_text()
+
+
+def test_what_would_settle_a_target_is_said_and_targets_that_share_it_share_a_line(tmp_path):
+    found = result(*(finding(f"diffprivlib.{name}", "path", "NOT_REFUTED") for name in "abc"))
+    for target, more in zip(found["targets"], (7, 9, 7), strict=True):
+        target |= {"verdict": "INCONCLUSIVE", "left_out": [], "unsettled": [f"--time {more} can"]}
+    write_table([found], tmp_path / "audits.md")
+    page = (tmp_path / "audits.md").read_text()
+    assert "| INCONCLUSIVE | a, c | 1 family; --time 7 can |\n| INCONCLUSIVE | b | 1 family; --time 9 can |" in page
+
+
+def test_parts_of_a_library_follow_it_and_a_failure_ends_no_other_audit(tmp_path, monkeypatch):
+    assert by_library(["python-dp", "opendp", "python-dp.sum.float64"]) == {
+        "python-dp": ["python-dp", "python-dp.sum.float64"],
+        "opendp": ["opendp"],
+    }
+    monkeypatch.chdir(tmp_path)
+    RESULTS.mkdir(parents=True)
+    given = Namespace(names=["no/folder", "nonesuch"], time=0.1, runs=0, memory=1, jobs=2)
+    (failed,) = audit_all(given)
+    assert failed.startswith("no/folder (FileNotFoundError: ")
+    assert "not reached" in json.loads((RESULTS / "nonesuch.json").read_text())["summary"]
 
 
 def test_a_page_keeps_the_sections_of_libraries_that_were_not_audited_again(tmp_path):

@@ -78,9 +78,11 @@ DEFINITIONS = [
         "cut_permutes saturating_permutes toward_zero_permutes",
         "Programs": "total program bind run byte_mean weigh passes extended strings",
         "Samplers": "bernoulli kernel_bernoulli first_failure bernoulli_exp successes again number_of bits_below "
-        "bytes_below below signed attempt laplace_within laplace kernel_laplace kernel_then_reference",
+        "bytes_below below signed attempt laplace_within laplace kernel_first_failure kernel_exp kernel_laplace "
+        "kernel_then_reference",
         "Private": "window sample share noisy probability laplace_mass",
-        "Gaussian": "exp_coins bernoulli_exp_any distance gaussian_attempt gaussian_from gaussian",
+        "Gaussian": "exp_coins bernoulli_exp_any distance gaussian_attempt gaussian_from gaussian kernel_exp_coins "
+        "kernel_gaussian kernel_gaussian_then_reference",
         "Theta": "lsum bounded least_bound g theta interval",
         "Zcdp": "zcdp c gaussian_mass gaussian_sample",
         "Composition": "grows unit_weight tends close then_ noisy_number noisy_numbers L1 mechanism keeps_its_promise "

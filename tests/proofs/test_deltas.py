@@ -1,7 +1,7 @@
 """Gaussian noise for an epsilon and a delta is what Coq defines.
 
 Compared are which parts get it by the discrete Gaussian's own delta, from where on that delta counts, which groups are
-found with it and with truncated noise, and the sigma of gradients.
+found with it, and the sigma of gradients.
 """
 
 import math
@@ -13,10 +13,10 @@ import numpy as np
 
 from soundsum import randomness
 from soundsum.gradients import Sum
-from soundsum.privacy.distributions import SMALL, gaussian_delta, gaussian_sigma2, gaussian_tail, laplace_edge
+from soundsum.privacy.distributions import SMALL, gaussian_delta, gaussian_sigma2, gaussian_tail
 from soundsum.privacy.guarantee import Guarantee
 from soundsum.privacy.noises.gaussian import Gaussian
-from soundsum.privacy.selection import GroupPlan, TruncatedLaplace, combine, find_threshold
+from soundsum.privacy.selection import GroupPlan, combine, find_threshold
 from soundsum.privacy.units import Norms
 from soundsum.privacy.zcdp import zcdp_rho
 
@@ -124,62 +124,6 @@ def test_groups_are_found_as_is_proved(monkeypatch):
         }, (sigma2, threshold, drawn.hex(), counts)
         compared += 1
     assert compared > 300
-
-
-def find_with(monkeypatch, plan, counts, streams):
-    """The groups that the code finds if each request for random bytes gets the beginning of a stream of its own."""
-    left = list(streams)
-    monkeypatch.setattr(randomness, "random_bytes", lambda count: left.pop(0)[:count])
-    places, noisy = plan.select(np.array(counts))
-    found = dict(zip(places.tolist(), map(int, noisy), strict=True))
-    return " ".join(str(found.get(place, "-")) for place in range(len(counts)))
-
-
-def truncated_plan(scale, reach):
-    one = Fraction(1)
-    return GroupPlan(TruncatedLaplace(scale, reach), reach + 1, one, one, one, Norms(1, 1))
-
-
-def test_groups_are_found_with_truncated_noise_as_is_proved(monkeypatch):
-    """Noise that lies too far out is drawn again, for a single group; where there are several, none lies so far out."""
-    rng, cases, again = random.Random("truncated"), [], 0
-    alone = [
-        (Fraction(rng.randint(1, 9), rng.randint(1, 3)), [rng.randbytes(400) for _ in range(6)]) for _ in range(300)
-    ]
-    asked = ask(
-        words("draw", "laplace", s.numerator, s.denominator, one.hex()) for s, streams in alone for one in streams
-    )
-    for i, (scale, streams) in enumerate(alone):
-        drawn = [tuple(map(int, answer.split())) for answer in asked[6 * i : 6 * i + 6]]
-        reach = rng.randint(1, math.ceil(3 * scale))
-        near = next((i for i, (z, _) in enumerate(drawn) if abs(z) <= reach), None)
-        if near is None or any(used > 60 for _, used in drawn[: near + 1]):
-            continue
-        used = b"".join(one[:u] for one, (_, u) in zip(streams, drawn[: near + 1], strict=False))
-        cases.append((scale, reach, used, [0, rng.randint(1, 30), 0], streams))
-        again += near > 0
-    for _ in range(300):
-        scale, counts = Fraction(rng.randint(1, 50), rng.randint(1, 3)), [rng.choice([0, 1, 2, 40]) for _ in range(6)]
-        drawn = rng.randbytes(3000)
-        cases.append((scale, 100 * math.ceil(scale), drawn, counts, [drawn]))
-    lines = [
-        words("find_truncated", scale.numerator, scale.denominator, reach, drawn.hex(), *counts)
-        for scale, reach, drawn, counts, _ in cases
-    ]
-    for (scale, reach, _, counts, streams), answer in zip(cases, ask(lines), strict=True):
-        assert find_with(monkeypatch, truncated_plan(scale, reach), counts, streams) == answer, (scale, reach, counts)
-    assert len(cases) > 500
-    assert again > 50
-
-
-def test_truncated_noise_has_the_scale_and_the_threshold_that_are_proved():
-    for g in (1, 2, 5):
-        for epsilon in EPSILONS:
-            for delta in DELTAS:
-                plan = find_threshold(TruncatedLaplace, epsilon, delta, Norms(g, g, g))
-                assert (plan.noise.parameter, plan.threshold) == (g / epsilon, plan.noise.reach + 1)
-                edge = laplace_edge(plan.noise.parameter, plan.noise.reach)
-                assert 1 - (1 - edge) ** g <= plan.delta <= delta
 
 
 def test_the_delta_of_a_search_is_what_is_proved_of_its_threshold():

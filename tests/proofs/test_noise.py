@@ -135,6 +135,25 @@ def test_one_draw(kind, feed):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_the_kernel_gives_up_where_its_definition_does(kind):
+    """After 255 terms, to which zeros lead, or where the bytes end; elsewhere both draw the same from as many bytes."""
+    rng, compared = random.Random(f"kernel {kind}"), {"drawn": 0, "cut off": 0}
+    cases = [(KINDS[kind][0](rng), some_bytes(rng)) for _ in range(CASES // 4)]
+    for _ in range(CASES // 4):
+        zeros = rng.choice([0, 10, 200, 254, 255, 256, 300, 600])
+        cases.append((KINDS[kind][0](rng), rng.randbytes(rng.randint(0, 60)) + bytes(zeros) + rng.randbytes(3000)))
+    answers = zip(proved("kernel_draw", kind, cases), proved("draw", kind, cases), strict=True)
+    for (parameter, drawn), (answer, whole) in zip(cases, answers, strict=True):
+        found = kernel(kind, parameter, drawn)
+        if found is not None:
+            assert found == answer, (parameter, drawn.hex())
+            compared["drawn"] += found != UNFINISHED
+            compared["cut off"] += found == UNFINISHED != whole
+    assert compared["drawn"] > CASES // 8
+    assert compared["cut off"] > 20
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_draws_in_bulk_are_repeated_draws_of_one_stream(kind, feed):
     """However the bytes are cut into chunks, and wherever the kernel hands over to the reference."""
     cases = some_cases(kind, lengths=(400, 1000, 3000))

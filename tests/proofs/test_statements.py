@@ -2,8 +2,10 @@
 
 import re
 
+import pyarrow as pa
 import pytest
 
+import soundsum as ss
 from soundsum.methods.problem import Problem
 from soundsum.privacy.planner import GRID, WIDE, Plan
 from soundsum.privacy.units import Unit
@@ -65,6 +67,15 @@ def test_a_file_says_what_it_proves(file):
     assert file.name in (PROOFS / "_CoqProject").read_text() or file.name == "Oracle.v"
 
 
+def test_a_file_names_the_page_that_explains_it():
+    """As the list of files links it, for all that have one page and another name."""
+    rows = re.findall(r"^\| ([\w, ]+) \| \[[\w ]+\]\(\.\./(docs/theorems/\w+\.md)\)", README.read_text(), re.MULTILINE)
+    linked = {name: page for names, page in rows for name in names.split(", ")}
+    openings = {name: (PROOFS / f"{name}.v").read_text().split("*)")[0] for name in linked}
+    assert [name for name, page in linked.items() if page not in openings[name]] == []
+    assert len(linked) > len(SOURCES) / 2
+
+
 UNITS = ("records", "records by group", "persons", "persons by group")
 
 
@@ -116,3 +127,44 @@ def test_what_the_table_calls_refused_is_refused(kind):
             assert bool(plan.unmet or KINDS[kind].unmet(plan)) == (cell == "R, R"), (row, relation)
             if cell == "N, N":
                 assert not any(part.norms.l1 for part in Claim(KINDS[kind], plan).parts)
+
+
+STAFF = pa.table({"x": [0.5, 7.0, 3.0], "n": [0, 7, 3], "team": ["a", "b", "c"], "id": [1, 1, 2]})
+ASKED = {
+    "sum": lambda column: ss.Sum(column, 0, 9),
+    "count": ss.Count,
+    "mean": lambda column: ss.Mean(column, 0, 9),
+    "variance": lambda column: ss.Variance(column, 0, 9),
+    "histogram": lambda column: ss.Histogram(column, edges=[0, 4, 9]),
+}
+NOISES = (
+    {"epsilon": 1},
+    {"noise": "gaussian", "rho": 1},
+    {"noise": "gaussian", "epsilon": 1, "delta": "1e-6"},
+)
+
+
+def released(**options):
+    """Whether it is; if not, nothing was charged for it."""
+    budget = ss.Budget(rho=9) if "rho" in options else ss.Budget(epsilon=9, delta="1/10")
+    try:
+        ss.release(STAFF, budget=budget, **options)
+    except ValueError:
+        assert not budget.entries()
+        return False
+    return True
+
+
+@pytest.mark.parametrize("more", [{}, {"missing": "drop"}, {"where": [("x", ">", 1)]}], ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_the_table_has_a_theorem_for_is_released(kind, more):
+    """Each cell is asked for: floats and integers, with every row, some rows, and rows that have a value."""
+    for name, unit, *cells in table_of_releases()[0]:
+        if name != kind:
+            continue
+        by = {"by": "team", "groups": ["a", "b"]} if unit.endswith("group") else {}
+        persons = {"privacy_unit": "id", "max_rows": 2} if "persons" in unit else {}
+        for relation, cell in zip(("symmetric", "insert_delete", "change_one", "hamming"), cells, strict=True):
+            for column in ("x", "n"):
+                asked = {"statistics": [ASKED[kind](column)], "relation": relation, **by, **persons, **more}
+                assert [released(**asked, **noise) for noise in NOISES] == [cell != "R, R"] * 3, (unit, relation)

@@ -22,6 +22,9 @@ from soundsum.privacy.distributions import normal_delta
 DOWN = Context(prec=2, rounding=ROUND_FLOOR)
 """Two digits of a lower bound."""
 
+UNLIKELY = Decimal("0.01")
+"""Outputs that keep the promise look as different as those shown with at most this probability."""
+
 
 class Verdict(enum.StrEnum):
     """Members equal their names as strings; the first three are violations. Only targets are INCONCLUSIVE."""
@@ -228,8 +231,8 @@ class Finding:
         return moves if self.delta_shown is None else f"{moves}; {self._of_delta(self.delta_shown)}"
 
     def _outputs(self) -> str:
-        """How outputs of a sum that is not a number differ, where any were seen; noise may have ends that hide it."""
-        if self.sampled is None:
+        """How outputs of a sum that is not a number differ, if runs show it; noise may have ends that hide it."""
+        if self.sampled is None or self.sampled.p_value > UNLIKELY:
             return ""
         t, event = self.sampled.table, self.sampled.event
         return (

@@ -10,6 +10,7 @@ import heapq
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 from soundsum.attacks import Attack, Event
@@ -20,7 +21,7 @@ from soundsum.auditor.finding import Finding, Sampled, Verdict
 from soundsum.auditor.further_pairs import further_attacks, screen
 from soundsum.auditor.hints import hint, rule_for, rule_of
 from soundsum.auditor.limits import Limits
-from soundsum.auditor.measuring import Measurement, always_one_sided, measure, measure_all, most_telling
+from soundsum.auditor.measuring import SLIGHT, Measurement, always_one_sided, measure, measure_all, most_telling
 from soundsum.auditor.plain_pairs import STATEMENTS, choose_few, plain_pairs
 from soundsum.auditor.repros import repro
 from soundsum.auditor.rerun import confirm
@@ -95,7 +96,8 @@ class Examination:
     def _undetected(self) -> list[str]:
         """Whether runs on every plain pair could have shown twice the promised epsilon; if not, how many would."""
         if not self.shown:
-            return ["its release was not sampled on plain neighbours"]
+            more = f"; {self._longer(2.0)} may allow it" if self.limits.left <= 0 else ""
+            return [f"its release was not sampled on plain neighbours{more}"]
         promise, wanted = Promise.at(self.target.epsilon, self.target.delta, 1), 2 * float(self.target.epsilon)
         pairs = min(one.pairs for one in self.shown)
         enough = math.log(max(1, self.attacks_sampled) / self.alpha)
@@ -116,11 +118,16 @@ class Examination:
         return f"--time {max(1.0, self.seconds * times):.0f}"
 
     def _by_cause(self) -> list[Finding]:
-        """The findings, with violations of one cause joined: the smallest exact one, and the names of the others."""
+        """The findings, with violations of one cause joined: the smallest exact one, and the names of the others.
+
+        Where plain neighbours move the sum as far as those of another family, that family's arithmetic adds nothing.
+        """
         joined: dict[str, Finding] = {}
         for finding in sorted(self.made.values(), key=_smallest_first):
             if finding.verdict.violation:
                 group = rule_for(finding.rule).group
+                plain = joined.get("plain")
+                group = "plain" if plain is not None and _move_alike(plain, finding) else group
                 first = joined.get(group)
                 joined[group] = finding if first is None else replace(first, also=(*first.also, finding.rule))
             else:
@@ -352,6 +359,13 @@ def _smallest_first(finding: Finding) -> tuple[int, bool, int]:
     """The order of violations of one cause: the verdict, records within the bounds, and the number of records."""
     made = finding.attack
     return list(Verdict).index(finding.verdict), bool(made and made.outside), made.records if made else 0
+
+
+def _move_alike(one: Finding, other: Finding) -> bool:
+    """Whether both are exact, and move their sums by the same multiple of the claim, within 1%."""
+    known = [x.ratio for x in (one, other) if x.verdict.exact and x.ratio and not is_special(x.ratio)]
+    ratios = [Fraction(x) for x in known]
+    return len(ratios) == 2 and abs(ratios[0] - ratios[1]) <= SLIGHT * ratios[0]
 
 
 _UNASKED = (Verdict.REFUSED, Verdict.UNSUPPORTED)

@@ -166,21 +166,23 @@ def complete(target: dict[str, Any]) -> dict[str, Any]:
     """A target with the functions that its program defines, each called with the parameters as its globals.
 
     The lines that are audited and those of a repro are then the same. A sum of gradients clipped to the norm
-    `clips_to`, an expression in lower and upper, gets the promise in CLIPPED and claims that norm.
+    `clips_to`, an expression in lower and upper, gets the promise in CLIPPED and claims that norm, or what its library
+    says.
     """
     if "clips_to" in target:
-        claim = partial(claimed_norm, norm=target["clips_to"], kind=target["dtype"])
-        target = {**CLIPPED, "claimed": claim, **target}
+        own = target.get("claimed")
+        claim = partial(claimed_norm, norm=target["clips_to"], kind=target["dtype"], own=own)
+        target = {**CLIPPED, **target, "claimed": claim}
     defined = [line.name for line in ast.parse(target.get("repro", "")).body if isinstance(line, ast.FunctionDef)]
     made: dict[str, Any] = {role: called(target["repro"], role) for role in ("noiseless", "release") if role in defined}
     return {**made, **target}
 
 
-def claimed_norm(lower: Any, upper: Any, norm: str, kind: str) -> Any:
+def claimed_norm(lower: Any, upper: Any, norm: str, kind: str, own: Callable[..., Any] | None) -> Any:
     value = eval(norm, {"lower": lower, "upper": upper})
     if value > LARGEST[kind]:
         raise NotImplementedError(f"a clipping norm of {value:g} lies beyond {kind}, which ends at {LARGEST[kind]:g}")
-    return value
+    return value if own is None else own(lower=lower, upper=upper)
 
 
 def called(program: str, role: str) -> Callable[..., Any]:

@@ -1,5 +1,6 @@
 """Every adapter: read without its library, which it names when that is missing; and the small ones in full."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import pytest
 
 import soundsum as ss
 from soundsum.auditor.adapters import HERE, NAMES, open_adapter
+from soundsum.auditor.worker import Data
 from tests.auditor.adapters.conformance import check_sum, check_words
 
 LIBRARIES = {
@@ -60,6 +62,25 @@ def test_every_target_of_an_adapter_has_its_words(name):
         assert f'"{key}"' in text, key
     assert '"source"' in text
     assert text.count("def noiseless") or text.count('"noiseless"')
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("flwr", {}),
+        ("opacus", {"most": 9, "least": 1}),
+        ("pipeline_dp", {}),
+        ("tensorflow_privacy", {"name": "DPKerasSGDOptimizer", "most": 9}),
+    ],
+)
+def test_no_records_are_not_tried_where_nobody_promises_to_take_none(name, options):
+    spec = importlib.util.spec_from_file_location("adapter", HERE / f"{name}.py")
+    adapter = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(adapter)
+    none, one = (Data({"dtype": "float32", "parts": [[["0x1p+0"], n]]}) for n in (0, 1))
+    assert list(adapter.feed(one, **options)) == [1]
+    with pytest.raises(NotImplementedError):
+        adapter.feed(none, **options)
 
 
 @pytest.mark.parametrize(

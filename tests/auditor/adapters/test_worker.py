@@ -176,5 +176,10 @@ def test_a_clipped_sum_claims_its_norm_up_to_the_largest_number_of_its_type():
         2,
     )
     assert target["claimed"](lower=0, upper=3) == 6
-    with pytest.raises(NotImplementedError, match="lies beyond float16"):
-        target["claimed"](lower=0, upper=32753)
+    asked = complete(
+        {"name": "sum", "dtype": "float16", "clips_to": "upper", "claimed": lambda lower, upper: lower - 1}
+    )
+    assert asked["claimed"](lower=0, upper=3) == -1  # what the library says
+    for one, upper in ((target, 32753), (asked, 65505)):
+        with pytest.raises(NotImplementedError, match="lies beyond float16"):
+            one["claimed"](lower=0, upper=upper)

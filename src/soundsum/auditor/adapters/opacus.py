@@ -76,7 +76,10 @@ def programs(kind: str, noise: float, clips: str) -> Iterator[tuple[str, str]]:
         yield f"ghost{shape}{clips}", START.format(**ghost, tokens=tokens) + BACKWARD.format(loss=by_norm) + end
 
 
-def feed(data: Any, most: int) -> Any:
+def feed(data: Any, most: int, least: int) -> Any:
+    """The records, if there are enough: loaders can avoid empty batches (`rand_on_empty`), as expanded weights need."""
+    if data.size < least:
+        raise NotImplementedError("a batch of no records")
     if data.size > most:
         raise NotImplementedError(f"{data.size:,} batches of one record take too long; {most:,} are the most")
     return data.array()
@@ -91,11 +94,12 @@ def targets() -> Iterator[dict[str, Any]]:
     for kind in ("float32", "float16", "bfloat16"):
         written = [(clips, *one) for clips in NORMS for one in programs(kind, noise, clips)]
         for clips, name, program in written:
+            least = int(name.startswith(("ew", "hooks.accumulated")))
             yield {
                 "name": f"{name}.{kind}",
                 "repro": program,
                 "clips_to": NORMS[clips],
-                "feed": partial(feed, most=MOST_STEPS if "accumulated" in name else 1 << 26),
+                "feed": partial(feed, most=MOST_STEPS if "accumulated" in name else 1 << 26, least=least),
                 "dtype": kind,
                 "noise_multiplier": noise,
                 "version": opacus.__version__,
