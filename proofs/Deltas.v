@@ -378,23 +378,6 @@ Definition gaussian_fits (epsilon delta : Q) (n : norms) (z : noise) : Prop :=
         /\ alpha * Q2R rho - Q2R epsilon <= log_term alpha (Q2R delta)
   else z = NoNoise.
 
-(** The noise that the code fits is such, if what it computes for every sensitivity, epsilon and delta is enough. *)
-Theorem what_is_fitted own rho epsilon delta share n :
-  (forall Delta e d, 0 < e -> 0 < d -> (0 < Delta)%Z
-    -> (0 < Qnum (own Delta e d))%Z /\ exists e', 0 <= e' <= e /\ (gaussian_delta (own Delta e d) Delta e' <= Q2R d)%R)%Q
-  -> (forall e d, 0 < e -> 0 < d
-    -> 0 < rho e d /\ exists alpha, (1 < alpha /\ alpha * Q2R (rho e d) - Q2R e <= log_term alpha (Q2R d))%R)%Q
-  -> (0 < epsilon)%Q -> (0 < delta)%Q -> (is_moved n = true -> 0 < share)%Q
-  -> gaussian_fits (epsilon * share) (delta * share) n (gaussian_within own rho epsilon delta share n).
-Proof.
-intros Own Rho E D S. unfold gaussian_fits, gaussian_within. destruct (is_moved n) eqn:M; [|reflexivity].
-specialize (S eq_refl). assert (E' : (0 < epsilon * share)%Q) by now apply Qmult_lt_0_compat.
-assert (D' : (0 < delta * share)%Q) by now apply Qmult_lt_0_compat. destruct (entries n =? 1)%Z.
-- unfold is_moved in M. apply Z.ltb_lt in M. destruct (Own (norm1 n) _ _ E' D' M) as (P & e' & L & H).
-  exists (own (norm1 n) (epsilon * share)%Q (delta * share)%Q), e'. auto.
-- destruct (Rho _ _ E' D') as (P & alpha & A & L). exists (rho (epsilon * share)%Q (delta * share)%Q), alpha. auto.
-Qed.
-
 Definition few (n : norms) (l l' : list Z) : Prop := entries n = 1%Z -> (differ l l' <= 1)%nat.
 
 Fixpoint all_few (ns : list norms) (v v' : list (list Z)) : Prop :=
@@ -531,10 +514,11 @@ assert (Symmetric : forall groups_of : X -> list G, (forall x, (length (groups_o
   destruct H as (changed & L & H). apply Nat.le_trans with (2 := L). unfold sums. now apply differ_by. }
 destruct w as [|key|rows kept]; cbn [is_of is_allowed] in *.
 - apply Short. lia.
-- destruct O as (Og & Or). unfold unit_norms in One. rewrite Og, Or in One. destruct (is_sized r).
-  + destruct (Z.eqb_spec (Z.of_nat (length listed)) 1) as [L|L]; [apply Short; lia|]. cbn [entries] in One. discriminate.
+- destruct O as (Og & Room & Or). unfold has_room in Room. unfold unit_norms in One. rewrite Or in One.
+  destruct (groups u) as [m|]; [|contradiction]. destruct (is_sized r).
+  + destruct (Z.eqb_spec m 1) as [L|L]; [apply Short; lia|]. cbn [entries] in One. discriminate.
   + apply (Symmetric (fun x => [key x])); auto. intros g x F. cbn [adds] in F. destruct (same (key x) g); [now left|congruence].
-- destruct O as (Or & r0 & g0 & Few & Og). subst r. cbn [is_sized] in *. unfold unit_norms in One. rewrite Or in One.
+- destruct O as (Or & r0 & g0 & Few & Og). unfold has_room in Og. subst r. cbn [is_sized] in *. unfold unit_norms in One. rewrite Or in One.
   cbn [entries] in One. destruct (groups u) as [m|]; [|apply Short; lia].
   destruct (Z.le_gt_cases (max_groups u) 1) as [L|L]; [|apply Short; lia].
   apply (Symmetric kept); auto.
@@ -559,18 +543,180 @@ Qed.
 
 (** Every release with Gaussian noise for an epsilon and a delta, which are divided between its parts: every event of
     anything that is computed from it. *)
-Theorem every_release_keeps_its_delta X A r limit (every : list (asked X)) fit epsilon delta
+Theorem every_release_is_nearly_close X A r limit (every : list (asked X)) fit epsilon delta
     (read : option nat -> list (list Z) -> A) d d' :
   (0 < epsilon)%Q -> (0 < delta)%Q -> (forall a, In a every -> is_covered r a) -> (forall a, In a every -> 0 <= max_groups (unit_of a))%Z
   -> (forall n x, In (n, x) (concat (shares (map (task_of r) every))) -> gaussian_fits (epsilon * x) (delta * x) n (fit (1 * x)%Q n))
   -> neighbours r limit d d'
-  -> nearly_private (Q2R epsilon) (Q2R delta) (release r fit 1 read every d) (release r fit 1 read every d').
+  -> nearly_close (Q2R epsilon) (Q2R delta) (release r fit 1 read every d) (release r fit 1 read every d').
 Proof.
 intros E D C G F N. unfold release. rewrite (public_number_is_public X r limit d d' N).
-apply nearly_close_is_private; auto using grows_read, grows_released. apply nearly_close_map; auto using grows_released.
+apply nearly_close_map; auto using grows_released.
 apply gaussian_releases_are_nearly_close; auto.
 - intros t H. now apply (weights_are_positive X r every).
 - intros t n H H'. now apply (tasks_are_proper X r every t).
 - now apply (sums_move X r limit).
 - now apply (sums_are_few X r limit).
 Qed.
+
+Theorem every_release_keeps_its_delta X A r limit (every : list (asked X)) fit epsilon delta
+    (read : option nat -> list (list Z) -> A) d d' :
+  (0 < epsilon)%Q -> (0 < delta)%Q -> (forall a, In a every -> is_covered r a) -> (forall a, In a every -> 0 <= max_groups (unit_of a))%Z
+  -> (forall n x, In (n, x) (concat (shares (map (task_of r) every))) -> gaussian_fits (epsilon * x) (delta * x) n (fit (1 * x)%Q n))
+  -> neighbours r limit d d'
+  -> nearly_private (Q2R epsilon) (Q2R delta) (release r fit 1 read every d) (release r fit 1 read every d').
+Proof. intros. apply nearly_close_is_private; auto using grows_release. now apply (every_release_is_nearly_close X A r limit). Qed.
+
+(** * What the code fits *)
+(** What it computes for every sensitivity, epsilon and delta: a sigma^2 for a number, a rho for all else. *)
+Definition enough_sigma2 (own : Z -> Q -> Q -> Q) : Prop :=
+  (forall Delta e d, 0 < e -> 0 < d < 1 -> (0 < Delta)%Z
+    -> (0 < Qnum (own Delta e d))%Z /\ exists e', 0 <= e' <= e /\ (gaussian_delta (own Delta e d) Delta e' <= Q2R d)%R)%Q.
+
+Definition enough_rho (rho : Q -> Q -> Q) : Prop :=
+  (forall e d, 0 < e -> 0 < d < 1 -> 0 < rho e d /\ exists alpha, (1 < alpha /\ alpha * Q2R (rho e d) - Q2R e <= log_term alpha (Q2R d))%R)%Q.
+
+(** If that is enough, so is the noise of each part. *)
+Theorem what_is_fitted own rho epsilon delta share n :
+  enough_sigma2 own -> enough_rho rho -> (0 < epsilon)%Q -> (0 < delta)%Q -> (is_moved n = true -> 0 < share /\ delta * share < 1)%Q
+  -> gaussian_fits (epsilon * share) (delta * share) n (gaussian_within own rho epsilon delta share n).
+Proof.
+intros Own Rho E D S. unfold gaussian_fits, gaussian_within. destruct (is_moved n) eqn:M; [|reflexivity].
+destruct (S eq_refl) as [S0 S1]. assert (E' : (0 < epsilon * share)%Q) by now apply Qmult_lt_0_compat.
+assert (D' : (0 < delta * share < 1)%Q) by (split; [now apply Qmult_lt_0_compat|exact S1]). destruct (entries n =? 1)%Z.
+- unfold is_moved in M. apply Z.ltb_lt in M. destruct (Own (norm1 n) _ _ E' D' M) as (P & e' & L & H).
+  exists (own (norm1 n) (epsilon * share)%Q (delta * share)%Q), e'. auto.
+- destruct (Rho _ _ E' D') as (P & alpha & A & L). exists (rho (epsilon * share)%Q (delta * share)%Q), alpha. auto.
+Qed.
+
+(** So every release with it keeps what was asked for. *)
+Theorem every_release_with_fitted_noise_is_nearly_close X A r limit (every : list (asked X)) own rho epsilon delta
+    (read : option nat -> list (list Z) -> A) d d' :
+  enough_sigma2 own -> enough_rho rho -> (0 < epsilon)%Q -> (0 < delta < 1)%Q -> (forall a, In a every -> is_covered r a)
+  -> (forall a, In a every -> 0 <= max_groups (unit_of a))%Z -> neighbours r limit d d'
+  -> let fit := gaussian_within own rho epsilon delta in
+     nearly_close (Q2R epsilon) (Q2R delta) (release r fit 1 read every d) (release r fit 1 read every d').
+Proof.
+intros Own Rho E [D D1] C G N. cbv zeta. apply (every_release_is_nearly_close X A r limit); auto. intros n x H.
+assert (W : forall t, In t (map (task_of r) every) -> (0 < fst t)%Q) by (intros t I; now apply (weights_are_positive X r every)).
+assert (Same : (1 * x == x)%Q) by ring. apply (gaussian_fits_eq (epsilon * (1 * x)) _ (delta * (1 * x))); try now rewrite Same.
+apply what_is_fitted; auto. intros M. rewrite Same. assert (P := shares_are_positive _ n x W H M). split; [exact P|].
+assert (L := shares_are_at_most_one _ n x W H M). apply Qle_lt_trans with (delta * 1)%Q; [|now rewrite Qmult_1_r].
+rewrite !(Qmult_comm delta). apply Qmult_le_compat_r; [exact L|now apply Qlt_le_weak].
+Qed.
+
+(** A sigma^2 that a rho gives is enough by the discrete Gaussian's own delta, too: so there always is one. *)
+Theorem a_rho_is_enough s2 Delta epsilon rho alpha delta :
+  (0 < Qnum s2)%Z -> IZR (Delta * Delta) * IZR (Zpos (Qden s2)) / (2 * IZR (Qnum s2)) <= rho
+  -> 1 < alpha -> 0 < delta -> alpha * rho - Q2R epsilon <= log_term alpha delta -> gaussian_delta s2 Delta epsilon <= delta.
+Proof.
+intros P R A D L. set (m := first_beyond s2 epsilon Delta). set (n := GaussianNoise s2).
+assert (T : forall a k, tends (add_noise n a) (passes (Z.leb k)) (at_least s2 (k - a))).
+{ intros a k. apply tends_ext with (2 := the_sampler_draws_at_least s2 P (k - a)). intros fuel. unfold add_noise, then_.
+  rewrite weigh_bind. apply weigh_ext. intros z. cbn [weigh]. unfold passes.
+  destruct (Z.leb_spec k (a + z)), (Z.leb_spec (k - a) z); (reflexivity || lia). }
+assert (C : nearly_close (Q2R epsilon) delta (add_noise n 0) (add_noise n (- Delta))).
+{ apply (zcdp_is_nearly_close _ Z.eq_dec rho alpha); auto using grows_add_noise.
+  apply (zcdp_more _ _ _ _ _ R). replace (Delta * Delta)%Z with ((0 - - Delta) * (0 - - Delta))%Z by ring.
+  now apply noisy_numbers_are_zcdp. }
+assert (H := C _ _ _ (passes_is_a_weight _ (Z.leb m)) (T 0%Z m) (T (- Delta)%Z m)). unfold gaussian_delta. fold m.
+replace (m - 0)%Z with m in H by ring. replace (m - - Delta)%Z with (m + Delta)%Z in H by ring. lra.
+Qed.
+
+(** For example, of rho = epsilon delta / (1 + delta), which alpha = 1 + 1 / delta shows to be enough. *)
+Definition modest_rho (e d : Q) : Q := Qred (e * d / (1 + d)).
+Definition modest_sigma2 (Delta : Z) (e d : Q) : Q := Qred (inject_Z (Delta * Delta) / (2 * modest_rho e d)).
+
+Lemma modest_rho_is e d :
+  (0 < e)%Q -> (0 < d)%Q -> (0 < modest_rho e d)%Q /\ let alpha := 1 + / Q2R d in
+    1 < alpha /\ alpha * Q2R (modest_rho e d) - Q2R e <= log_term alpha (Q2R d).
+Proof.
+intros E D. assert (E0 : 0 < Q2R e) by (rewrite <- RMicromega.Q2R_0; now apply Qlt_Rlt).
+assert (D0 : 0 < Q2R d) by (rewrite <- RMicromega.Q2R_0; now apply Qlt_Rlt).
+assert (N : ~ (1 + d == 0)%Q).
+{ intros Z. apply Qeq_eqR in Z. rewrite Q2R_plus, RMicromega.Q2R_1, RMicromega.Q2R_0 in Z. lra. }
+assert (R : Q2R (modest_rho e d) = Q2R e * Q2R d / (1 + Q2R d)).
+{ unfold modest_rho. rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_div, Q2R_mult, Q2R_plus, RMicromega.Q2R_1 by exact N. reflexivity. }
+split.
+- apply Rlt_Qlt. rewrite RMicromega.Q2R_0, R. apply Rdiv_lt_0_compat; [now apply Rmult_lt_0_compat|lra].
+- cbv zeta. assert (I := Rinv_0_lt_compat _ D0). split; [lra|]. rewrite R. set (alpha := 1 + / Q2R d).
+  replace (alpha * (Q2R e * Q2R d / (1 + Q2R d)) - Q2R e) with 0 by (unfold alpha; field; lra).
+  unfold log_term. replace (alpha - 1) with (/ Q2R d) by (unfold alpha; ring). rewrite ln_Rinv by exact D0.
+  apply Rmult_le_pos; [|apply Rlt_le, Rinv_0_lt_compat; exact I].
+  assert (0 < / alpha) by (apply Rinv_0_lt_compat; unfold alpha; lra).
+  assert (L : ln (1 - / alpha) <= - / alpha).
+  { generalize (exp_ineq1_le (ln (1 - / alpha))). rewrite exp_ln; [lra|].
+    assert (/ alpha < 1); [|lra]. rewrite <- Rinv_1. apply Rinv_lt_contravar; unfold alpha; lra. }
+  assert (alpha * ln (1 - / alpha) <= - (1)).
+  { apply Rle_trans with (alpha * - / alpha); [apply Rmult_le_compat_l; [unfold alpha; lra|exact L]|].
+    right. field. unfold alpha. lra. }
+  lra.
+Qed.
+
+Theorem there_is_enough_noise : enough_sigma2 modest_sigma2 /\ enough_rho modest_rho.
+Proof.
+split; [intros Delta e d E [D _] De|intros e d E [D _]].
+- destruct (modest_rho_is e d E D) as (R & A & L). set (rho := modest_rho e d) in *.
+  destruct (sigma_is (Norms Delta (Delta * Delta) 1) rho R) as (s2 & F & P & S).
+  + unfold is_moved. now apply Z.ltb_lt.
+  + cbn [norm2]. nia.
+  + unfold gaussian_for, is_moved in F. cbn [norm1 norm2] in F, S. rewrite (proj2 (Z.ltb_lt _ _) De) in F.
+    assert (S2 : modest_sigma2 Delta e d = s2) by (unfold modest_sigma2; fold rho; congruence). rewrite S2. split; [exact P|]. exists e. split; [split; [now apply Qlt_le_weak|apply Qle_refl]|].
+    apply (a_rho_is_enough s2 Delta e (Q2R rho) (1 + / Q2R d)); auto; [now right|].
+    rewrite <- RMicromega.Q2R_0. now apply Qlt_Rlt.
+- destruct (modest_rho_is e d E D) as (R & A & L). split; [exact R|]. now exists (1 + / Q2R d).
+Qed.
+
+(** * The ledger of epsilons and deltas *)
+Section Ledger.
+Variables (Data Answer : Type) (related : Data -> Data -> Prop).
+
+Record step := Step { answers : Data -> nat -> program Answer; epsilon_cost : Q; delta_cost : Q }.
+
+Definition keeps_both (m : step) :=
+  (forall d, grows (answers m d))
+  /\ forall d d', related d d' -> nearly_close (Q2R (epsilon_cost m)) (Q2R (delta_cost m)) (answers m d) (answers m d').
+
+(** The analyst sees all answers and chooses the next step with its cost, or stops. What costs more of either than is left
+    is refused. *)
+Variable analyst : list Answer -> option step.
+Hypothesis promises : forall history m, analyst history = Some m -> keeps_both m.
+
+Fixpoint both_session (rounds : nat) (epsilon delta : Q) (history : list Answer) (d : Data) : nat -> program (list Answer) :=
+  match rounds with
+  | O => fun _ => Return history
+  | S rounds =>
+      match analyst history with
+      | None => fun _ => Return history
+      | Some m =>
+          if Qle_bool (epsilon_cost m) epsilon && Qle_bool (delta_cost m) delta then
+            then_ (answers m d) (fun a => both_session rounds (epsilon - epsilon_cost m) (delta - delta_cost m) (history ++ [a]) d)
+          else fun _ => Return history
+      end
+  end.
+
+Lemma grows_both_session rounds epsilon delta history d : grows (both_session rounds epsilon delta history d).
+Proof.
+revert epsilon delta history. induction rounds as [|rounds IH]; intros epsilon delta history; cbn [both_session]; [apply grows_return|].
+destruct (analyst history) as [m|] eqn:E; [|apply grows_return]. destruct (_ && _); [|apply grows_return].
+apply grows_then; auto. apply (promises history m E).
+Qed.
+
+Theorem the_ledger_keeps_its_delta rounds epsilon delta history d d' :
+  (0 <= epsilon)%Q -> (0 <= delta)%Q -> related d d'
+  -> nearly_close (Q2R epsilon) (Q2R delta) (both_session rounds epsilon delta history d) (both_session rounds epsilon delta history d').
+Proof.
+intros E D R. revert epsilon delta history E D. induction rounds as [|rounds IH]; intros epsilon delta history E D; cbn [both_session].
+all: assert (E0 : 0 <= Q2R epsilon) by (rewrite <- RMicromega.Q2R_0; now apply Qle_Rle).
+all: assert (D0 : 0 <= Q2R delta) by (rewrite <- RMicromega.Q2R_0; now apply Qle_Rle).
+all: assert (Stop : nearly_close (Q2R epsilon) (Q2R delta) (fun _ => Return history) (fun _ => Return history))
+  by (apply nearly_close_more with 0 0; auto using nearly_close_refl).
+{ exact Stop. }
+destruct (analyst history) as [m|] eqn:M; [|exact Stop]. destruct (_ && _) eqn:C; [|exact Stop].
+apply andb_prop in C as [Ce Cd]. apply Qle_bool_iff in Ce, Cd. destruct (promises history m M) as [G K].
+apply Qle_minus_iff in Ce, Cd.
+replace (Q2R epsilon) with (Q2R (epsilon_cost m) + Q2R (epsilon - epsilon_cost m)) by (rewrite Q2R_minus; ring).
+replace (Q2R delta) with (Q2R (delta_cost m) + Q2R (delta - delta_cost m)) by (rewrite Q2R_minus; ring).
+apply nearly_close_then; auto using grows_both_session. rewrite <- RMicromega.Q2R_0. now apply Qle_Rle.
+Qed.
+End Ledger.

@@ -150,9 +150,9 @@ unfold task_of in Hn. cbn [snd] in Hn. unfold part_norms in Hn. apply in_map_iff
 destruct (P (low, high) v Hv) as [LH _]. cbn [fst snd] in LH. unfold is_of in O.
 destruct (added a) as [|key|rows kept].
 - destruct O as (Og & Or & _). apply unit_norms_are_proper; auto; [now rewrite Or|now rewrite Og].
-- destruct O as (Og & Or). apply unit_norms_are_proper; auto; [now rewrite Or|]. rewrite Og. lia.
+- destruct O as (_ & Og & Or). apply unit_norms_are_proper; auto; [now rewrite Or|]. unfold has_room in Og. destruct (groups (unit_of a)); lia.
 - destruct O as (Or & r0 & g0 & _ & Og). apply unit_norms_are_proper; auto; [now rewrite Or|].
-  destruct (groups (unit_of a)); [|exact I]. rewrite Og. lia.
+  unfold has_room in Og. destruct (groups (unit_of a)); [lia|exact I].
 Qed.
 
 (** What is released, before anything is computed from it, is rho-zCDP. *)

@@ -4,8 +4,8 @@
     (epsilon, 1 - (1 - delta') (1 - t)^g)-close, where t = P(1 + Z >= threshold). *)
 
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lra Lia Bool Arith.
-From Soundsum Require Import Relations Programs Samplers Coins Laplace Private Composition Gaussian Theta Zcdp Shares Released Renyi.
-From Soundsum Require Import GaussianReleases Deltas Selection.
+From Soundsum Require Import Relations Conditions Claims Programs Samplers Coins Laplace Private Composition Gaussian Theta Zcdp.
+From Soundsum Require Import Shares Released Renyi Units GaussianReleases Deltas Selection.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -261,26 +261,36 @@ Theorem finding_with_gaussian_noise_is_private g table table' :
 Proof. intros. apply nearly_close_is_private; auto using grows_find. now apply finding_with_gaussian_noise_is_nearly_close. Qed.
 
 (** Changing a record, which may leave one group and join another. *)
+Lemma finding_of_changed_records_with_gaussian_noise_is_nearly_close table table' :
+  (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> gaussian_fits epsilon delta (Norms 2 2 2) noise
+  -> nearly_close (Q2R epsilon) (1 - (1 - Q2R delta) * (1 - alone) ^ 2) (find (counts table)) (find (counts table')).
+Proof.
+intros Few H F. destruct (changed_records_are_beside X G same groups_of every every_once table table' Few H) as [B C].
+apply found_groups_are_nearly_close; auto.
+Qed.
+
 Theorem finding_of_changed_records_with_gaussian_noise_is_private table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> gaussian_fits epsilon delta (Norms 2 2 2) noise
   -> nearly_private (Q2R epsilon) (1 - (1 - Q2R delta) * (1 - alone) ^ 2) (find (counts table)) (find (counts table')).
 Proof.
-intros Few H F. apply nearly_close_is_private; auto using grows_find.
-destruct (changed_records_are_beside X G same groups_of every every_once table table' Few H) as [B C].
-apply found_groups_are_nearly_close; auto.
+intros. apply nearly_close_is_private; auto using grows_find. now apply finding_of_changed_records_with_gaussian_noise_is_nearly_close.
 Qed.
 
-(** Then statistics over the groups that were found, which are private for every public list of groups. *)
-Theorem statistics_over_found_groups_are_private A g e2 d2 (f f' : list (option Z) -> nat -> program A) table table' :
-  (1 <= g)%nat -> (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table'
-  -> gaussian_fits epsilon delta (Norms (Z.of_nat g) (Z.of_nat g) (Z.of_nat g)) noise
+(** Then statistics over the groups that were found, which are private for every public list of groups; under any relation. *)
+Theorem statistics_over_found_groups_are_private A r limit g e2 d2 (f f' : list (option Z) -> nat -> program A) table table' :
+  let moved := if is_sized r then 2%nat else g in
+  let n := Norms (Z.of_nat moved) (Z.of_nat moved) (Z.of_nat moved) in
+  (1 <= g)%nat -> (forall a, (length (groups_of a) <= if is_sized r then 1 else g)%nat) -> neighbours r limit table table'
+  -> gaussian_fits epsilon delta n noise
   -> (forall found, grows (f found)) -> (forall found, grows (f' found)) -> 0 <= d2
   -> (forall found, nearly_close e2 d2 (f found) (f' found))
-  -> nearly_private (Q2R epsilon + e2) (1 - (1 - Q2R delta) * (1 - alone) ^ g + d2)
+  -> nearly_private (Q2R epsilon + e2) (1 - (1 - Q2R delta) * (1 - alone) ^ moved + d2)
        (then_ (find (counts table)) f) (then_ (find (counts table')) f').
 Proof.
-intros G1 Few H F K K' D2 C. apply nearly_close_is_private; auto using grows_then, grows_find.
-apply nearly_close_then; auto using grows_find. now apply finding_with_gaussian_noise_is_nearly_close.
+intros moved n G1 Few N F K K' D2 C. apply nearly_close_is_private; auto using grows_then, grows_find.
+apply nearly_close_then; auto using grows_find. apply neighbours_unordered in N. unfold n, moved in *. destruct (is_sized r).
+- now apply finding_of_changed_records_with_gaussian_noise_is_nearly_close.
+- now apply finding_with_gaussian_noise_is_nearly_close.
 Qed.
 End Tables.
 End Noise.

@@ -5,7 +5,7 @@
 
 From Coq Require Import List ZArith QArith Qreals Qround Qminmax Reals Lra Lia Psatz Bool.
 From Flocq Require Import Core.
-From Soundsum Require Import Bounds Rationals Renyi GaussianReleases.
+From Soundsum Require Import Bounds Rationals Renyi GaussianReleases Deltas.
 Import ListNotations.
 
 (** * As the code computes them *)
@@ -35,8 +35,20 @@ Definition log_bounds (x : Q) : Q * Q :=
 Definition code_log_term (alpha delta : Q) : Q :=
   (fst (log_bounds delta) + fst (log_bounds (alpha - 1)) + alpha * fst (log_bounds (alpha / (alpha - 1)))) / (alpha - 1).
 
-(** Before it is rounded down. Where this is not above 0, the code uses another formula. *)
+(** Before it is rounded down. Where this is not above 0, the code uses Bun and Steinke's formula. *)
 Definition code_rho (alpha epsilon delta : Q) : Q := Qred ((epsilon + code_log_term alpha delta) / alpha).
+Definition code_other_rho (epsilon delta : Q) : Q := Qred (epsilon * epsilon / (4 * (epsilon - fst (log_bounds delta)))).
+
+(** `_round`: to 64 bits, of a number above 0. *)
+Definition unit_of_64_bits (x : Q) : Q := pow2 (floor_log2 x - 63).
+Definition rounded_down (x : Q) : Q := Qred (inject_Z (Qfloor (x / unit_of_64_bits x)) * unit_of_64_bits x).
+Definition rounded_up (x : Q) : Q := Qred (inject_Z (Qceiling (x / unit_of_64_bits x)) * unit_of_64_bits x).
+
+(** `zcdp_rho` and `zcdp_epsilon`, for the alpha that is guessed. *)
+Definition code_zcdp_rho (alpha epsilon delta : Q) : Q :=
+  let rho := code_rho alpha epsilon delta in rounded_down (if Qle_bool rho 0 then code_other_rho epsilon delta else rho).
+Definition code_zcdp_epsilon (alpha rho delta : Q) : Q :=
+  let epsilon := alpha * rho - code_log_term alpha delta in if Qle_bool epsilon 0 then 0 else rounded_up epsilon.
 
 (** * The series *)
 Open Scope R_scope.
@@ -236,14 +248,10 @@ rewrite Lx. destruct (Z.leb_spec 0 e) as [h|h]; cbn [fst]; rewrite Q2R_mult, Q2R
 - assert (IZR e <= 0) by (apply IZR_le; lia). nra.
 Qed.
 
-(** The code's rho implies its epsilon and delta. *)
-Theorem the_codes_rho alpha epsilon delta rho :
-  1 < Q2R alpha -> 0 < Q2R delta -> Q2R rho <= Q2R (code_rho alpha epsilon delta)
-  -> Q2R alpha * Q2R rho - Q2R epsilon <= log_term (Q2R alpha) (Q2R delta).
+Lemma the_codes_log_term alpha delta :
+  1 < Q2R alpha -> 0 < Q2R delta -> Q2R (code_log_term alpha delta) <= log_term (Q2R alpha) (Q2R delta).
 Proof.
-intros A D R. unfold code_rho in R. rewrite (Qeq_eqR _ _ (Qred_correct _)) in R.
-assert (A0 : ~ (alpha == 0)%Q) by (intros Z; apply Qeq_eqR in Z; rewrite RMicromega.Q2R_0 in Z; lra).
-assert (M : Q2R (alpha - 1) = Q2R alpha - 1) by (rewrite Q2R_minus, RMicromega.Q2R_1; reflexivity).
+intros A D. assert (M : Q2R (alpha - 1) = Q2R alpha - 1) by (rewrite Q2R_minus, RMicromega.Q2R_1; reflexivity).
 assert (A1 : ~ (alpha - 1 == 0)%Q) by (intros Z; apply Qeq_eqR in Z; rewrite M, RMicromega.Q2R_0 in Z; lra).
 assert (Q : Q2R (alpha / (alpha - 1)) = Q2R alpha / (Q2R alpha - 1)) by (rewrite Q2R_div, M by exact A1; reflexivity).
 assert (Q0 : 0 < Q2R (alpha / (alpha - 1))) by (rewrite Q; apply Rdiv_lt_0_compat; lra).
@@ -251,11 +259,126 @@ assert (L1 := log_from_below delta D). assert (L2 := log_from_below (alpha - 1) 
 assert (L3 := log_from_below (alpha / (alpha - 1)) Q0). rewrite M in L2. rewrite Q in L3.
 assert (I : ln (1 - / Q2R alpha) = - ln (Q2R alpha / (Q2R alpha - 1))).
 { rewrite <- ln_Rinv by (apply Rdiv_lt_0_compat; lra). f_equal. field. lra. }
-rewrite Q2R_div, Q2R_plus in R by exact A0. apply Rmult_le_compat_l with (r := Q2R alpha) in R; [|lra].
-replace (Q2R alpha * ((Q2R epsilon + Q2R (code_log_term alpha delta)) / Q2R alpha))
-  with (Q2R epsilon + Q2R (code_log_term alpha delta)) in R by (field; lra).
-apply Rle_trans with (Q2R (code_log_term alpha delta)); [lra|]. unfold code_log_term, log_term.
-rewrite Q2R_div, M, !Q2R_plus, Q2R_mult by exact A1. unfold Rdiv. apply Rmult_le_compat_r.
+unfold code_log_term, log_term. rewrite Q2R_div, M, !Q2R_plus, Q2R_mult by exact A1. unfold Rdiv. apply Rmult_le_compat_r.
 - apply Rlt_le, Rinv_0_lt_compat. lra.
 - rewrite I. nra.
+Qed.
+
+(** The code's rho implies its epsilon and delta. *)
+Theorem the_codes_rho alpha epsilon delta rho :
+  1 < Q2R alpha -> 0 < Q2R delta -> Q2R rho <= Q2R (code_rho alpha epsilon delta)
+  -> Q2R alpha * Q2R rho - Q2R epsilon <= log_term (Q2R alpha) (Q2R delta).
+Proof.
+intros A D R. assert (L := the_codes_log_term alpha delta A D). unfold code_rho in R.
+rewrite (Qeq_eqR _ _ (Qred_correct _)) in R.
+assert (A0 : ~ (alpha == 0)%Q) by (intros Z; apply Qeq_eqR in Z; rewrite RMicromega.Q2R_0 in Z; lra).
+rewrite Q2R_div, Q2R_plus in R by exact A0. apply Rmult_le_compat_l with (r := Q2R alpha) in R; [|lra].
+replace (Q2R alpha * ((Q2R epsilon + Q2R (code_log_term alpha delta)) / Q2R alpha))
+  with (Q2R epsilon + Q2R (code_log_term alpha delta)) in R by (field; lra). lra.
+Qed.
+
+(** Of Bun and Steinke's formula: log_term is at least ln(delta) / (alpha - 1), and alpha = 1 + sqrt(l / rho). *)
+Theorem the_codes_other_rho epsilon delta rho :
+  0 < Q2R epsilon -> 0 < Q2R delta < 1 -> 0 < Q2R rho <= Q2R (code_other_rho epsilon delta)
+  -> exists alpha, 1 < alpha /\ alpha * Q2R rho - Q2R epsilon <= log_term alpha (Q2R delta).
+Proof.
+intros E [D D1] [R0 R]. assert (B := log_from_below delta D). set (low := fst (log_bounds delta)) in *.
+assert (N : ln (Q2R delta) < 0) by (rewrite <- ln_1; now apply ln_increasing). set (l := - Q2R low). assert (L : 0 < l) by (unfold l; lra).
+assert (F : Q2R (code_other_rho epsilon delta) * (4 * (Q2R epsilon + l)) = Q2R epsilon * Q2R epsilon).
+{ unfold code_other_rho. fold low. rewrite (Qeq_eqR _ _ (Qred_correct _)).
+  assert (G : Q2R (4 * (epsilon - low)) = 4 * (Q2R epsilon + l)).
+  { rewrite Q2R_mult, Q2R_minus. unfold l. replace (Q2R 4) with 4 by (unfold Q2R; cbn; lra). ring. }
+  rewrite Q2R_div, G, Q2R_mult; [field; lra|]. intros Z. apply Qeq_eqR in Z. rewrite G, RMicromega.Q2R_0 in Z. lra. }
+assert (S2 : 0 < l * Q2R rho) by now apply Rmult_lt_0_compat. set (r := Q2R rho) in *. set (e := Q2R epsilon) in *.
+assert (K : 4 * (e + l) * r <= e * e).
+{ rewrite <- F, (Rmult_comm (Q2R (code_other_rho epsilon delta))). apply Rmult_le_compat_l; lra. }
+assert (S0 : 0 < sqrt (l * r)) by now apply sqrt_lt_R0. assert (Sq : sqrt (l * r) * sqrt (l * r) = l * r) by (apply sqrt_sqrt; lra).
+set (s := sqrt (l * r)) in *. clearbody s. set (w := s / r). assert (W : 0 < w) by now apply Rdiv_lt_0_compat.
+exists (1 + w). split; [lra|]. assert (E1 : (1 + w) * r = r + s) by (unfold w; field; lra). rewrite E1.
+assert (E2 : s * w = l) by (unfold w; apply Rmult_eq_reg_r with r; [field_simplify; nra|lra]).
+assert (Most : r + 2 * s <= e).
+{ destruct (Rle_or_lt (r + 2 * s) e) as [H|H]; auto. exfalso. assert (r <= e / 4) by (apply Rmult_le_reg_l with (4 * (e + l)); nra).
+  assert ((e - r) * (e - r) < (2 * s) * (2 * s)) by (apply Rmult_le_0_lt_compat; lra). nra. }
+apply Rle_trans with (- s); [lra|]. unfold log_term. replace (1 + w - 1) with w by ring.
+replace (1 - / (1 + w)) with (w / (1 + w)) by (field; lra). unfold Rdiv at 2.
+rewrite ln_mult, ln_Rinv by (auto; try lra; apply Rinv_0_lt_compat; lra).
+assert (Up : ln w <= ln (1 + w)) by (apply Rlt_le, ln_increasing; lra).
+assert (Up0 : 0 < ln (1 + w)) by (rewrite <- ln_1 at 1; apply ln_increasing; lra).
+assert (G : 0 <= ln w - (1 + w) * (ln w + - ln (1 + w))).
+{ destruct (Rle_or_lt 1 w) as [H|H].
+  - assert (0 <= ln w) by (destruct H as [H|<-]; [rewrite <- ln_1; apply Rlt_le, ln_increasing; lra|rewrite ln_1; lra]). nra.
+  - assert (ln w < 0) by (rewrite <- ln_1; apply ln_increasing; lra). nra. }
+apply Rmult_le_reg_r with w; auto. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra. unfold l in E2. lra.
+Qed.
+
+(** * Whole *)
+Lemma unit_is x : 0 < Q2R x -> 0 < Q2R (unit_of_64_bits x) <= Q2R x.
+Proof.
+intros X. unfold unit_of_64_bits. rewrite Q2R_pow2. split; [apply bpow_gt_0|]. rewrite floor_log2_is_mag by exact X.
+destruct (mag radix2 (Q2R x)) as [k K]. cbn [mag_val]. specialize (K ltac:(lra)). rewrite Rabs_pos_eq in K by lra.
+apply Rle_trans with (2 := proj1 K). apply bpow_le. lia.
+Qed.
+
+Lemma in_units x y : 0 < Q2R x -> Q2R (y / unit_of_64_bits x) = Q2R y / Q2R (unit_of_64_bits x).
+Proof.
+intros X. assert (U := unit_is x X). apply Q2R_div. intros Z. apply Qeq_eqR in Z. rewrite RMicromega.Q2R_0 in Z. lra.
+Qed.
+
+Lemma rounded_down_is x : 0 < Q2R x -> 0 < Q2R (rounded_down x) <= Q2R x.
+Proof.
+intros X. assert (U := unit_is x X). unfold rounded_down. rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_mult, Q2R_Z.
+assert (I := in_units x x X). set (u := Q2R (unit_of_64_bits x)) in *. split.
+- apply Rmult_lt_0_compat; [|lra]. apply IZR_lt. enough (1 <= Qfloor (x / unit_of_64_bits x))%Z by lia.
+  apply (Qfloor_resp_le 1). apply Rle_Qle. rewrite RMicromega.Q2R_1, I. apply Rmult_le_reg_r with u; [lra|].
+  unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+- assert (F := Qfloor_le (x / unit_of_64_bits x)). apply Qle_Rle in F. rewrite Q2R_Z, I in F.
+  apply Rle_trans with (Q2R x / u * u); [apply Rmult_le_compat_r; lra|right; field; lra].
+Qed.
+
+Lemma rounded_up_is x : 0 < Q2R x -> Q2R x <= Q2R (rounded_up x).
+Proof.
+intros X. assert (U := unit_is x X). unfold rounded_up. rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_mult, Q2R_Z.
+assert (I := in_units x x X). set (u := Q2R (unit_of_64_bits x)) in *. assert (F := Qle_ceiling (x / unit_of_64_bits x)).
+apply Qle_Rle in F. rewrite Q2R_Z, I in F. apply Rle_trans with (Q2R x / u * u); [right; field; lra|apply Rmult_le_compat_r; lra].
+Qed.
+
+Lemma above_0 x : Qle_bool x 0 = false -> 0 < Q2R x.
+Proof.
+intros H. rewrite <- RMicromega.Q2R_0. apply Qlt_Rlt, Qnot_le_lt. intros L. apply Qle_bool_iff in L. congruence.
+Qed.
+
+(** Whatever alpha is guessed for each epsilon and delta, `zcdp_rho` is enough. *)
+Theorem the_codes_rho_is_enough guess :
+  (forall e d, 1 < guess e d)%Q -> enough_rho (fun e d => code_zcdp_rho (guess e d) e d).
+Proof.
+intros G e d E [D D1]. set (alpha := guess e d). assert (A : 1 < Q2R alpha) by (rewrite <- RMicromega.Q2R_1; apply Qlt_Rlt, G).
+assert (E0 : 0 < Q2R e) by (rewrite <- RMicromega.Q2R_0; now apply Qlt_Rlt).
+assert (D0 : 0 < Q2R d) by (rewrite <- RMicromega.Q2R_0; now apply Qlt_Rlt).
+assert (D2 : Q2R d < 1) by (rewrite <- RMicromega.Q2R_1; now apply Qlt_Rlt).
+assert (Pos : forall x, 0 < Q2R x -> (0 < x)%Q) by (intros x X; apply Rlt_Qlt; now rewrite RMicromega.Q2R_0).
+unfold code_zcdp_rho. destruct (Qle_bool (code_rho alpha e d) 0) eqn:H.
+- assert (O : 0 < Q2R (code_other_rho e d)).
+  { unfold code_other_rho. assert (B := log_from_below d D0).
+    assert (N : ln (Q2R d) < 0) by (rewrite <- ln_1; now apply ln_increasing).
+    assert (F : Q2R (4 * (e - fst (log_bounds d))) = 4 * (Q2R e - Q2R (fst (log_bounds d)))).
+    { rewrite Q2R_mult, Q2R_minus. replace (Q2R 4) with 4 by (unfold Q2R; cbn; lra). reflexivity. }
+    rewrite (Qeq_eqR _ _ (Qred_correct _)), Q2R_div, F, Q2R_mult.
+    - apply Rdiv_lt_0_compat; [now apply Rmult_lt_0_compat|lra].
+    - intros Z. apply Qeq_eqR in Z. rewrite F, RMicromega.Q2R_0 in Z. lra. }
+  assert (R := rounded_down_is _ O). split; [now apply Pos|]. now apply the_codes_other_rho.
+- assert (R := rounded_down_is _ (above_0 _ H)). split; [now apply Pos|]. exists (Q2R alpha). split; [exact A|].
+  now apply the_codes_rho.
+Qed.
+
+(** And rho implies the code's epsilon. *)
+Theorem the_codes_epsilon alpha rho delta :
+  1 < Q2R alpha -> 0 < Q2R delta
+  -> Q2R alpha * Q2R rho - Q2R (code_zcdp_epsilon alpha rho delta) <= log_term (Q2R alpha) (Q2R delta).
+Proof.
+intros A D. assert (L := the_codes_log_term alpha delta A D). unfold code_zcdp_epsilon.
+set (x := (alpha * rho - code_log_term alpha delta)%Q).
+assert (X : Q2R x = Q2R alpha * Q2R rho - Q2R (code_log_term alpha delta)) by (unfold x; now rewrite Q2R_minus, Q2R_mult).
+destruct (Qle_bool x 0) eqn:H.
+- apply Qle_bool_iff in H. apply Qle_Rle in H. rewrite RMicromega.Q2R_0 in *. lra.
+- assert (R := rounded_up_is x (above_0 x H)). lra.
 Qed.

@@ -27,14 +27,15 @@ Definition noise_for (p : promise) (n : Z) : noise :=
   | Within own epsilon delta => gaussian_within (fun n _ _ => own n) (fun _ _ => 0%Q) epsilon delta 1 (one_number n)
   end.
 
-Definition is_kept (p : promise) : Prop :=
+(** Of a number that moves by at most n. *)
+Definition is_kept (p : promise) (n : Z) : Prop :=
   match p with
   | Pure epsilon => (0 < epsilon)%Q
   | Concentrated rho alpha epsilon delta =>
       (0 < rho)%Q /\ 1 < alpha /\ 0 < delta /\ alpha * Q2R rho - epsilon <= log_term alpha delta
   | Within own epsilon delta =>
       (0 <= epsilon)%Q /\ (0 <= delta)%Q
-      /\ forall n, (0 < n)%Z -> (0 < Qnum (own n))%Z /\ exists e, (0 <= e <= epsilon)%Q /\ gaussian_delta (own n) n e <= Q2R delta
+      /\ ((0 < n)%Z -> (0 < Qnum (own n))%Z /\ exists e, (0 <= e <= epsilon)%Q /\ gaussian_delta (own n) n e <= Q2R delta)
   end.
 
 Definition epsilon_of (p : promise) : R := 
@@ -64,7 +65,7 @@ destruct (is_moved (one_number n)) eqn:M.
 Qed.
 
 Theorem a_noisy_number_is_private A p n (read : Z -> A) a b :
-  is_kept p -> (Z.abs (a - b) <= n)%Z
+  is_kept p n -> (Z.abs (a - b) <= n)%Z
   -> nearly_private (epsilon_of p) (delta_of p) (noisy_release p n read a) (noisy_release p n read b).
 Proof.
 intros K H. destruct p as [epsilon|rho alpha epsilon delta|own epsilon delta]; cbn [is_kept epsilon_of delta_of] in *.
@@ -88,7 +89,7 @@ intros K H. destruct p as [epsilon|rho alpha epsilon delta|own epsilon delta]; c
 - destruct K as (E & D & Own). apply nearly_close_is_private; auto using grows_noisy_release.
   apply nearly_close_map; auto using grows_add_noise. cbn [noise_for]. unfold gaussian_within. cbn [entries norm1 one_number].
   rewrite Z.eqb_refl. apply Qle_Rle in D. rewrite RMicromega.Q2R_0 in D. destruct (is_moved (one_number n)) eqn:M.
-  + unfold is_moved in M. cbn [norm1 one_number] in M. apply Z.ltb_lt in M. destruct (Own n M) as (P & e & [e0 Le] & G).
+  + unfold is_moved in M. cbn [norm1 one_number] in M. apply Z.ltb_lt in M. destruct (Own M) as (P & e & [e0 Le] & G).
     apply nearly_close_more with (Q2R e) (gaussian_delta (own n) n e); auto; [now apply Qle_Rle|].
     now apply a_number_is_nearly_close.
   + unfold is_moved in M. cbn [norm1 one_number] in M. apply Z.ltb_ge in M. replace b with a by lia.
@@ -143,7 +144,7 @@ Definition in_steps (G x : R) : Z := Zfloor (x / G).
 Definition steps_for (G b : R) : Z := Zceil (b / G).
 
 Theorem a_method_is_private permutes r limit X A (f : list X -> R) b G p (read : Z -> A) d d' :
-  protected permutes r limit f (within_of b) -> 0 < G -> is_kept p -> neighbours r limit d d'
+  protected permutes r limit f (within_of b) -> 0 < G -> is_kept p (steps_for G b) -> neighbours r limit d d'
   -> let of o := noisy_release p (steps_for G b) read (in_steps G (f o)) in
      if permutes then nearly_private_on_average (epsilon_of p) (delta_of p) (orders d) (orders d') of
      else nearly_private (epsilon_of p) (delta_of p) (of d) (of d').
@@ -171,7 +172,7 @@ Qed.
 
 (** The noise wraps as the sum does: then it hides the distance on the circle. *)
 Theorem modular_noise_is_private A lo hi p n (read : Z -> A) a b :
-  (lo <= 0 <= hi)%Z -> is_kept p -> (Modular.circle lo hi a b <= n)%Z
+  (lo <= 0 <= hi)%Z -> is_kept p n -> (Modular.circle lo hi a b <= n)%Z
   -> nearly_private (epsilon_of p) (delta_of p) (noisy_release p n (fun z => read (Modular.wrap lo hi z)) a)
        (noisy_release p n (fun z => read (Modular.wrap lo hi z)) b).
 Proof.
@@ -185,25 +186,27 @@ unfold b'. replace (b + t * Modular.N lo hi + z)%Z with (b + z + t * Modular.N l
 Qed.
 
 Theorem a_modular_sum_is_private r limit T L U X A (c : X -> Z) l h p (read : Z -> A) d d' :
-  integer_bounds T L U = true -> records L U l h c -> (least T <= 0 <= greatest T)%Z -> is_kept p -> neighbours r limit d d'
-  -> let of d := noisy_release p (Zceil (Q2R (Bounds.modular_sensitivity (is_sized r) (bits T) (inject_Z l) (inject_Z h))))
+  let n := Zceil (Q2R (Bounds.modular_sensitivity (is_sized r) (bits T) (inject_Z l) (inject_Z h))) in
+  integer_bounds T L U = true -> records L U l h c -> (least T <= 0 <= greatest T)%Z -> is_kept p n -> neighbours r limit d d'
+  -> let of d := noisy_release p n
        (fun z => read (Modular.wrap (least T) (greatest T) z)) (Modular.modular (least T) (greatest T) (map c d)) in
      nearly_private (epsilon_of p) (delta_of p) (of d) (of d').
 Proof.
-intros B R H K N. cbv zeta. apply modular_noise_is_private; auto.
+intros n B R H K N. cbv zeta. apply modular_noise_is_private; auto.
 assert (C := modular_claim r T limit L U B X c l h R d d' N). cbn beta in C. apply le_IZR.
 apply Rle_trans with (1 := C). apply Zceil_ub.
 Qed.
 
 (** * Saturating sums, secretly permuted where they must be *)
 Theorem a_saturating_sum_is_private r limit T L U X A (c : X -> Z) l h p (read : Z -> A) d d' :
-  integer_bounds T L U = true -> records L U l h c -> is_kept p -> neighbours r limit d d'
-  -> let of o := noisy_release p (steps_for 1 (Q2R (Bounds.ideal (is_sized r) (inject_Z l) (inject_Z h)))) read
+  let n := steps_for 1 (Q2R (Bounds.ideal (is_sized r) (inject_Z l) (inject_Z h))) in
+  integer_bounds T L U = true -> records L U l h c -> is_kept p n -> neighbours r limit d d'
+  -> let of o := noisy_release p n read
        (Saturating.saturating (least T) (greatest T) (map c o)) in
      if saturating_permutes r L U then nearly_private_on_average (epsilon_of p) (delta_of p) (orders d) (orders d') of
      else nearly_private (epsilon_of p) (delta_of p) (of d) (of d').
 Proof.
-intros B R K N. cbv zeta.
+intros n B R K N. cbv zeta.
 assert (M := a_method_is_private (saturating_permutes r L U) r limit X A
   (fun d => IZR (Saturating.saturating (least T) (greatest T) (map c d)))
   (Q2R (Bounds.ideal (is_sized r) (inject_Z l) (inject_Z h))) 1 p read d d'
@@ -212,24 +215,3 @@ assert (E : forall z, in_steps 1 (IZR z) = z) by (intros z; unfold in_steps, Rdi
 destruct (saturating_permutes r L U); [|now rewrite !E in M].
 intros event. destruct (M event) as (x & X' & Hx). exists x. split; [|exact Hx]. intros o. specialize (X' o). now rewrite E in X'.
 Qed.
-
-(** * On concrete releases *)
-(** Of int8, bounds -100 to 100, epsilon = 1: the sum and its noise wrap; two sums on the circle are 100 apart at most. *)
-Theorem a_modular_sum_of_bytes (value : Z -> Z) (read : Z -> Z) d d' :
-  symmetric d d'
-  -> let of d := noisy_release (Pure 1) 100 (fun z => read (Modular.wrap (-128) 127 z))
-       (Modular.modular (-128) 127 (map (fun x => clamp (-100) 100 (value x)) d)) in
-     nearly_private (Q2R 1) 0 (of d) (of d').
-Proof.
-intros N. assert (R : records (-100 # 1) (100 # 1) (-100) 100 (fun x => clamp (-100) 100 (value x))).
-{ split; [reflexivity|split; [reflexivity|]]. intros x. apply clamp_within. lia. }
-assert (M := a_modular_sum_is_private Symmetric None (IntegerType 8 true) (-100 # 1) (100 # 1) Z Z _ _ _ (Pure 1) read d d'
-  eq_refl R ltac:(cbn; lia) eq_refl N). cbv zeta in M.
-assert (E : Zceil (Q2R (Bounds.modular_sensitivity false 8 (inject_Z (-100)) (inject_Z 100))) = 100%Z).
-{ replace (Q2R _) with (IZR 100); [apply Zceil_IZR|]. vm_compute Bounds.modular_sensitivity. unfold Q2R. cbn. lra. }
-cbn [is_sized bits] in M. now rewrite E in M.
-Qed.
-
-(** Unwrapped noise hides nothing: 127 and -128 are one apart on the circle, and 255 as they stand. *)
-Example unwrapped : Modular.circle (-128) 127 127 (-128) = 1%Z /\ Z.abs (127 - -128) = 255%Z.
-Proof. split; reflexivity. Qed.

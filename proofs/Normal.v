@@ -329,3 +329,210 @@ revert l'. induction l as [|a l IH]; intros [|b l'] E; try discriminate.
   + intros _. apply IH. now injection E.
 Qed.
 End Rounded.
+
+(** * Programs with this law *)
+(** There are some, so that what is said of them is not about nothing: bytes are the digits of a number in [0, 1), and are
+    drawn until it is known in which outcome's share it lies. (The code draws in another way, which is proved on paper.) *)
+Section Draw.
+Variable P : nat -> R.
+Hypothesis nonneg : forall i, 0 <= P i.
+Hypothesis whole : Un_cv (fun n => total n P) 1.
+
+Definition width (k : nat) : R := (/ 256) ^ k.
+
+Definition lies_in (k : nat) (b : R) (i : nat) : bool :=
+  if Rle_dec (total i P) (b * width k) then if Rle_dec ((b + 1) * width k) (total (S i) P) then true else false else false.
+
+(** b / 256^k are the digits so far. *)
+Fixpoint digits (fuel k : nat) (b : R) : program nat :=
+  match find (lies_in k b) (seq 0 (S k)) with
+  | Some i => Return i
+  | None => match fuel with O => Unfinished | S fuel => Draw (fun byte => digits fuel (S k) (256 * b + IZR byte)) end
+  end.
+
+Lemma grows_digits k b : grows (fun fuel => digits fuel k b).
+Proof.
+intros i. revert k b. induction i as [|i IH]; intros k b j L.
+- cbn [digits]. destruct j; cbn [digits]; destruct find; constructor.
+- destruct j as [|j]; [lia|]. cbn [digits]. destruct find; constructor. intros byte. apply (IH (S k)). lia.
+Qed.
+
+Lemma width_pos k : 0 < width k.
+Proof. apply pow_lt. lra. Qed.
+
+Lemma parts_ascend i j : (i <= j)%nat -> total i P <= total j P.
+Proof. induction 1 as [|j _ IH]; [lra|]. rewrite total_S. generalize (nonneg j). lra. Qed.
+
+Definition held (lo hi x : R) : R := Rmax lo (Rmin x hi).
+Definition overlap (lo hi : R) (k : nat) (b : R) : R := held lo hi ((b + 1) * width k) - held lo hi (b * width k).
+
+Lemma telescopes n (h : nat -> R) : total n (fun i => h (S i) - h i) = h n - h O.
+Proof. induction n as [|n IH]; [simpl; ring|]. rewrite total_S, IH. ring. Qed.
+
+Lemma overlap_of_bytes lo hi k b : byte_mean (fun byte => overlap lo hi (S k) (256 * b + IZR byte)) * 256 = overlap lo hi k b.
+Proof.
+unfold byte_mean, overlap. set (h i := held lo hi ((256 * b + INR i) * width (S k))).
+rewrite (total_ext _ _ (fun i => h (S i) - h i)).
+- rewrite telescopes. unfold h. rewrite INR_256. simpl (INR 0). unfold width. cbn [pow].
+  replace ((256 * b + 256) * (/ 256 * (/ 256) ^ k)) with ((b + 1) * (/ 256) ^ k) by field.
+  replace ((256 * b + 0) * (/ 256 * (/ 256) ^ k)) with (b * (/ 256) ^ k) by field. field.
+- intros i _. unfold h. rewrite S_INR, INR_IZR_INZ. do 2 f_equal. ring.
+Qed.
+
+Lemma overlap_range lo hi k b : lo <= hi -> 0 <= overlap lo hi k b <= width k.
+Proof.
+intros H. assert (W := width_pos k). assert (b * width k <= (b + 1) * width k) by lra.
+assert ((b + 1) * width k = b * width k + width k) by ring. unfold overlap, held, Rmax, Rmin.
+repeat destruct Rle_dec; lra.
+Qed.
+
+Lemma overlap_means lo hi k b : lo <= hi -> 0 < overlap lo hi k b -> lo < hi /\ lo < (b + 1) * width k /\ b * width k < hi.
+Proof.
+intros H. assert (W := width_pos k). assert ((b + 1) * width k = b * width k + width k) by ring.
+unfold overlap, held, Rmax, Rmin. repeat destruct Rle_dec; lra.
+Qed.
+
+Lemma found_there k b i : find (lies_in k b) (seq 0 (S k)) = Some i -> total i P <= b * width k /\ (b + 1) * width k <= total (S i) P.
+Proof.
+intros F. apply find_some in F as [_ F]. unfold lies_in in F. destruct Rle_dec; [|discriminate]. destruct Rle_dec; [auto|discriminate].
+Qed.
+
+Notation hits i := (passes (one_is Nat.eq_dec i)).
+
+Lemma hits_is i j : hits i j = if Nat.eq_dec i j then 1 else 0.
+Proof. unfold passes, one_is. now destruct Nat.eq_dec. Qed.
+
+Lemma digits_at_most i fuel k b : weigh (digits fuel k b) (hits i) * width k <= overlap (total i P) (total (S i) P) k b.
+Proof.
+assert (A : total i P <= total (S i) P) by (apply parts_ascend; lia).
+revert k b. induction fuel as [|fuel IH]; intros k b; cbn [digits]; destruct find as [j|] eqn:F.
+1, 3: cbn [weigh]; rewrite hits_is; destruct (Nat.eq_dec i j) as [->|N];
+  [apply found_there in F; unfold overlap, held; rewrite !Rmin_left, !Rmax_right by (generalize (width_pos k); lra); lra
+  |rewrite Rmult_0_l; now apply overlap_range].
+- cbn [weigh]. rewrite Rmult_0_l. now apply overlap_range.
+- cbn [weigh]. rewrite <- overlap_of_bytes.
+  replace (byte_mean _ * width k) with (width (S k) * byte_mean (fun byte => weigh (digits fuel (S k) (256 * b + IZR byte)) (hits i)) * 256)
+    by (unfold width; cbn [pow]; field).
+  apply Rmult_le_compat_r; [lra|]. rewrite <- byte_mean_scal. apply byte_mean_le. intros byte. rewrite (Rmult_comm (width (S k))). apply IH.
+Qed.
+
+Lemma digits_at_least i fuel k b :
+  (i <= k + fuel)%nat -> let e := width (k + fuel) in let lo := total i P + e in let hi := Rmax lo (total (S i) P - e) in
+  overlap lo hi k b <= weigh (digits fuel k b) (hits i) * width k.
+Proof.
+intros I. cbv zeta. assert (E := width_pos (k + fuel)). assert (Set_ : exists n, n = (k + fuel)%nat) by eauto. destruct Set_ as [n En].
+rewrite <- En in *. set (lo := total i P + width n). set (hi := Rmax lo (total (S i) P - width n)).
+assert (LH : lo <= hi) by apply Rmax_l.
+assert (Hi : lo < hi -> hi = total (S i) P - width n) by (unfold hi, Rmax; destruct Rle_dec; lra).
+assert (Elsewhere : forall k b j, find (lies_in k b) (seq 0 (S k)) = Some j -> overlap lo hi k b <= hits i j * width k).
+{ clear - nonneg E LH Hi. intros k b j F. apply found_there in F as [F1 F2]. assert (R := overlap_range lo hi k b LH). rewrite hits_is.
+  destruct (Nat.eq_dec i j) as [->|N]; [lra|]. rewrite Rmult_0_l. apply Rnot_lt_le. intros O.
+  destruct (overlap_means lo hi k b LH O) as (L & L1 & L2). specialize (Hi L). unfold lo in L1.
+  destruct (Nat.lt_ge_cases j i) as [J|J].
+  - assert (total (S j) P <= total i P) by (apply parts_ascend; lia). lra.
+  - assert (total (S i) P <= total j P) by (apply parts_ascend; lia). lra. }
+revert k b En. induction fuel as [|fuel IH]; intros k b En; cbn [digits]; destruct find as [j|] eqn:F; try now apply Elsewhere.
+- cbn [weigh]. rewrite Rmult_0_l. apply Rnot_lt_le. intros O. destruct (overlap_means lo hi k b LH O) as (L & L1 & L2).
+  specialize (Hi L). unfold lo in L1. assert (Same : n = k) by lia. rewrite Same in L1, Hi.
+  assert (T : lies_in k b i = true).
+  { unfold lies_in. assert ((b + 1) * width k = b * width k + width k) by ring.
+    destruct Rle_dec as [_|X]; [|exfalso; apply X; lra]. destruct Rle_dec as [_|X]; [reflexivity|exfalso; apply X; lra]. }
+  assert (X := find_none _ _ F i ltac:(apply in_seq; lia)). congruence.
+- cbn [weigh]. rewrite <- overlap_of_bytes.
+  replace (byte_mean _ * width k) with (width (S k) * byte_mean (fun byte => weigh (digits fuel (S k) (256 * b + IZR byte)) (hits i)) * 256)
+    by (unfold width; cbn [pow]; field).
+  apply Rmult_le_compat_r; [lra|]. rewrite <- byte_mean_scal. apply byte_mean_le. intros byte. rewrite (Rmult_comm (width (S k))). apply IH; lia.
+Qed.
+
+Theorem digits_have_their_law : law Nat.eq_dec (fun fuel => digits fuel 0 0) P.
+Proof.
+intros i e E. destruct (pow_lt_1_zero (/ 256) ltac:(rewrite Rabs_pos_eq; lra) (e / 2) ltac:(lra)) as [N H].
+exists (max N i). intros fuel L. specialize (H fuel ltac:(lia)). fold (width fuel) in H. assert (W := width_pos fuel).
+rewrite Rabs_pos_eq in H by lra. assert (Up := digits_at_most i fuel 0 0). assert (Low := digits_at_least i fuel 0 0 ltac:(lia)).
+cbv zeta in Low. cbn [Nat.add] in Low. unfold overlap in Up, Low. assert (W0 : width 0 = 1) by reflexivity.
+rewrite W0, !Rmult_1_r in Up, Low. replace (0 + 1) with 1 in Up, Low by ring.
+assert (Z : 0 <= total i P) by (apply total_nonneg; auto).
+assert (One : total (S i) P <= 1).
+{ apply (growing_ineq (fun n => total n P)); [|exact whole]. intros n. rewrite total_S. generalize (nonneg n). lra. }
+rewrite total_S in *. assert (Pi := nonneg i). set (x := weigh _ _) in *. unfold R_dist. apply Rabs_def1.
+- unfold held, Rmax, Rmin in Up. repeat destruct Rle_dec; lra.
+- unfold held, Rmax, Rmin in Low. repeat destruct Rle_dec; lra.
+Qed.
+End Draw.
+
+(** The integers, in the order 0, 1, -1, 2, -2, ... *)
+Definition nth_integer (n : nat) : Z := if Nat.even n then (- Z.of_nat (n / 2))%Z else Z.of_nat (S n / 2).
+Definition place_of (z : Z) : nat := if (0 <? z)%Z then Z.to_nat (2 * z - 1) else Z.to_nat (- (2 * z)).
+
+Lemma integers_in_order n : nth_integer (2 * n) = (- Z.of_nat n)%Z /\ nth_integer (2 * n + 1) = Z.of_nat (S n).
+Proof.
+unfold nth_integer. rewrite Nat.even_mul, Nat.even_add, Nat.even_mul. cbn [Nat.even orb eqb].
+replace (2 * n / 2)%nat with n by (rewrite Nat.mul_comm, Nat.div_mul; lia).
+replace (S (2 * n + 1)) with (S n * 2)%nat by lia. rewrite Nat.div_mul by lia. auto.
+Qed.
+
+Lemma place_is z i : nth_integer i = z <-> i = place_of z.
+Proof.
+assert (A : forall z, nth_integer (place_of z) = z).
+{ intros y. unfold place_of. destruct (Z.ltb_spec 0 y) as [H|H].
+  - replace (Z.to_nat (2 * y - 1)) with (2 * Z.to_nat (y - 1) + 1)%nat by lia. rewrite (proj2 (integers_in_order _)). lia.
+  - replace (Z.to_nat (- (2 * y))) with (2 * Z.to_nat (- y))%nat by lia. rewrite (proj1 (integers_in_order _)). lia. }
+split; [|intros ->; apply A]. intros <-. destruct (Nat.Even_or_Odd i) as [[m ->]|[m ->]].
+- rewrite (proj1 (integers_in_order m)). unfold place_of. destruct (Z.ltb_spec 0 (- Z.of_nat m)); lia.
+- rewrite (proj2 (integers_in_order m)). unfold place_of. destruct (Z.ltb_spec 0 (Z.of_nat (S m))); lia.
+Qed.
+
+Lemma in_order_is_a_window f M : total (2 * M + 1) (fun i => f (nth_integer i)) = window M f.
+Proof.
+induction M as [|M IH].
+- unfold window. cbn [Nat.mul Nat.add total]. reflexivity.
+- rewrite Gaussian.window_S, <- IH. replace (2 * S M + 1)%nat with (S (S (2 * M + 1))) by lia. rewrite !total_S.
+  rewrite (proj2 (integers_in_order M)). replace (S (2 * M + 1)) with (2 * S M)%nat by lia. rewrite (proj1 (integers_in_order (S M))). ring.
+Qed.
+
+Section Drawn.
+Variable c : R.
+Hypothesis c_pos : 0 < c.
+
+Definition draw_rounded (a : Z) : nat -> program Z :=
+  then_read (fun fuel => digits (fun i => rounded_normal c a (nth_integer i)) fuel 0 0) nth_integer.
+
+Fixpoint draw_vector (l : list Z) : nat -> program (list Z) :=
+  match l with [] => fun _ => Return [] | a :: l => then_cons (draw_rounded a) (fun _ => draw_vector l) end.
+
+Lemma grows_rounded a : grows (draw_rounded a).
+Proof. apply grows_read, grows_digits. Qed.
+
+Lemma grows_draw_vector l : grows (draw_vector l).
+Proof. induction l as [|a l IH]; [apply grows_return|]. apply grows_cons; auto using grows_rounded. Qed.
+
+Lemma rounded_has_its_law a : law Z.eq_dec (draw_rounded a) (rounded_normal c a).
+Proof.
+intros z. set (Q i := rounded_normal c a (nth_integer i)). assert (Pos : forall i, 0 <= Q i) by (intros; apply Rlt_le, rounded_normal_pos, c_pos).
+assert (Adds := rounded_normal_adds_up c c_pos a).
+assert (G : forall n m, (n <= m)%nat -> total n Q <= total m Q) by (intros; now apply parts_ascend).
+assert (T : Un_cv (fun n => total n Q) 1).
+{ intros e E. destruct (Adds e E) as [M H]. exists (2 * M + 1)%nat. intros n N. specialize (H M ltac:(lia)).
+  assert (L : total n Q <= 1).
+  { apply Rle_trans with (total (2 * n + 1) Q); [apply G; lia|]. unfold Q. rewrite (in_order_is_a_window (rounded_normal c a)).
+    apply (growing_ineq (fun M => window M (rounded_normal c a))); [|exact Adds].
+    apply Gaussian.window_grows. intros; apply Rlt_le, rounded_normal_pos, c_pos. }
+  assert (L' := G (2 * M + 1)%nat n N). unfold Q at 1 in L'. rewrite (in_order_is_a_window (rounded_normal c a)) in L'.
+  unfold R_dist in *. apply Rabs_def2 in H. apply Rabs_def1; lra. }
+assert (L := digits_have_their_law Q Pos T (place_of z)). assert (E : Q (place_of z) = rounded_normal c a z).
+{ unfold Q. f_equal. now apply place_is. }
+rewrite E in L. apply tends_ext with (2 := L). intros fuel. unfold draw_rounded, then_read, then_. rewrite weigh_bind. fold Q.
+apply weigh_ext. intros i. cbn [weigh]. unfold passes, one_is. assert (S := place_is z i).
+destruct (Z.eq_dec z (nth_integer i)) as [->|N], (Nat.eq_dec (place_of _) i) as [M|M]; auto.
+- exfalso. apply M. symmetry. now apply S.
+- exfalso. apply N. symmetry. now apply S.
+Qed.
+
+(** So vectors of rounded Gaussians can be drawn from bytes. *)
+Theorem vectors_have_their_law l : law same_vector (draw_vector l) (rounded_vector c l).
+Proof.
+induction l as [|a l IH]; cbn [draw_vector rounded_vector].
+- intros r. destruct r as [|v r]; apply tends_ext with (2 := tends_const _); intros n; cbn [weigh]; reflexivity.
+- apply (law_cons Z.eq_dec); auto using rounded_has_its_law.
+Qed.
+End Drawn.

@@ -21,7 +21,7 @@ Extraction "definitions.ml"
   randomised64 randomised_up64 clip_row clip_blocks sample gaussian_sample kernel_laplace Gaussian.kernel_gaussian
   statistic_norms steps_of noises laplace_for gaussian_for run noisy_vector read_sum read_mean read_variance
   Ledger.empty Ledger.apply Persons.person_sums Persons.weights
-  Logarithms.log_bounds Logarithms.code_rho
+  Logarithms.log_bounds Logarithms.code_rho Logarithms.code_zcdp_rho Logarithms.code_zcdp_epsilon
   gaussian_within Deltas.first_beyond Searches.find_groups GaussianSearches.find_groups_with GradientReleases.sigma_for
   Quantiles.errors_of_counts Quantiles.rank_span Quantiles.rank_squares Quantiles.rate_for Quantiles.rate_keeps
   Qred wide_sensitivity checked_sensitivity modular_sensitivity ideal

@@ -7,7 +7,7 @@
     Page: docs/theorems/noise.md. *)
 
 From Coq Require Import List Permutation ZArith QArith Qreals Reals Lia Bool.
-From Soundsum Require Import Relations Sums Conditions Claims Shares Released Units Releases.
+From Soundsum Require Import Relations Sums Conditions Claims Composition Shares Released Units Releases Renyi GaussianReleases Deltas.
 From Soundsum Require Statistics.
 Import ListNotations.
 Open Scope Z_scope.
@@ -180,8 +180,8 @@ Lemma unit_is_of grouped :
   0 <= most_rows -> 0 <= most_groups -> (grouped = true \/ m = 1%nat)
   -> is_of groups_listed (unit_of_persons grouped) way_of_persons.
 Proof.
-intros R G O. unfold is_of, way_of_persons, unit_of_persons, groups_listed. cbn [max_rows groups max_groups].
-rewrite map_length, seq_length. repeat split; auto using few_are_kept. destruct grouped; auto.
+intros R G O. unfold is_of, has_room, way_of_persons, unit_of_persons, groups_listed. cbn [max_rows groups max_groups].
+rewrite map_length, seq_length. repeat split; auto using few_are_kept. destruct grouped; [lia|].
 destruct O as [O|O]; [discriminate|exact O].
 Qed.
 
@@ -205,19 +205,55 @@ apply (vectors_move person Z Z.eq_dec groups_listed listed_once (unit_of_persons
 Qed.
 
 (** A release of a table of persons, whole. *)
+Definition asked_of_persons (grouped : bool) (k : statistic) (J K : Z) : list (asked person) :=
+  [statistic_of Symmetric k 1%Q Z Z.eq_dec groups_listed way_of_persons (unit_of_persons grouped) J K (fun _ => 0) (totals k J K)].
+
+Lemma persons_are_covered grouped k J K :
+  0 <= most_rows -> 0 <= most_groups -> (grouped = true \/ m = 1%nat) -> J <= K
+  -> forall a, In a (asked_of_persons grouped k J K) -> is_covered Symmetric a /\ 0 <= max_groups (unit_of a).
+Proof.
+intros R G O JK a [<-|[]]. split; [|exact G]. unfold is_covered, statistic_of.
+cbn [weight Entry Releases.listed added unit_of parts_of way_of_persons].
+repeat (split; [reflexivity || apply listed_once || now apply unit_is_of|]). intros range v H. split; [|exact I].
+unfold way_of_persons in H. now apply persons_are_in_range in H.
+Qed.
+
 Theorem a_table_of_persons_is_private A grouped k J K epsilon (read : option nat -> list (list Z) -> A) table table' :
   (0 < epsilon)%Q -> 0 <= most_rows -> 0 <= most_groups -> (grouped = true \/ m = 1%nat) -> J <= K
   -> neighbouring table table'
-  -> let every := [statistic_of Symmetric k 1%Q Z Z.eq_dec groups_listed way_of_persons (unit_of_persons grouped) J K
-       (fun _ => 0) (totals k J K)] in
+  -> let every := asked_of_persons grouped k J K in
      private (Q2R epsilon) (release Symmetric laplace_for epsilon read every (persons_of table))
        (release Symmetric laplace_for epsilon read every (persons_of table')).
 Proof.
-intros E R G O JK N. cbv zeta.
-apply (every_release_is_private person A Symmetric None); auto; [|now apply tables_are_neighbours].
-intros a [<-|[]]. unfold is_covered, statistic_of. cbn [weight Entry Releases.listed added unit_of parts_of way_of_persons].
-repeat (split; [reflexivity || apply listed_once || now apply unit_is_of|]). intros range v H. split; [|exact I].
-unfold way_of_persons in H. now apply persons_are_in_range in H.
+intros E R G O JK N. cbv zeta. apply (every_release_is_private person A Symmetric None); auto; [|now apply tables_are_neighbours].
+intros a H. now apply (persons_are_covered grouped k J K R G O JK).
+Qed.
+
+(** With Gaussian noise for a rho, and for an epsilon and a delta. *)
+Theorem a_table_of_persons_is_zcdp grouped k J K rho table table' :
+  (0 < rho)%Q -> 0 <= most_rows -> 0 <= most_groups -> (grouped = true \/ m = 1%nat) -> J <= K
+  -> neighbouring table table'
+  -> let every := asked_of_persons grouped k J K in
+     let sums table := concat (map (fun a => sums_of a (persons_of table)) every) in
+     let tasks := map (task_of Symmetric) every in
+     zcdp_close same_vectors (Q2R rho) (released gaussian_for rho tasks (sums table)) (released gaussian_for rho tasks (sums table')).
+Proof.
+intros E R G O JK N. cbv zeta. assert (C := persons_are_covered grouped k J K R G O JK).
+apply (every_gaussian_release_is_zcdp person Symmetric None); auto; try (intros; now apply C). now apply tables_are_neighbours.
+Qed.
+
+Theorem a_table_of_persons_keeps_its_delta A grouped k J K own rho epsilon delta (read : option nat -> list (list Z) -> A) table table' :
+  enough_sigma2 own -> enough_rho rho -> (0 < epsilon)%Q -> (0 < delta < 1)%Q
+  -> 0 <= most_rows -> 0 <= most_groups -> (grouped = true \/ m = 1%nat) -> J <= K -> neighbouring table table'
+  -> let every := asked_of_persons grouped k J K in
+     let fit := gaussian_within own rho epsilon delta in
+     nearly_private (Q2R epsilon) (Q2R delta) (release Symmetric fit 1 read every (persons_of table))
+       (release Symmetric fit 1 read every (persons_of table')).
+Proof.
+intros Own Rho E D R G O JK N. cbv zeta. assert (C := persons_are_covered grouped k J K R G O JK).
+apply nearly_close_is_private; auto using grows_release.
+apply (every_release_with_fitted_noise_is_nearly_close person A Symmetric None); auto; try (intros; now apply C).
+now apply tables_are_neighbours.
 Qed.
 
 (** Persons counted over cells, by anything that their own rows give: a total, a number of rows. *)
@@ -235,25 +271,3 @@ intros E G Once O N. cbv zeta. apply (a_statistic_is_private person A Symmetric 
 - now apply tables_are_neighbours.
 Qed.
 End Tables.
-
-(** * On a concrete release *)
-(** ss.mean("x", 0, 3, by=..., groups=[0, 1], privacy_unit=..., max_rows=2, epsilon=1), of integers. Of person 7 the three
-    rows in group 0 count, as two average ones, and the row in group 1 does not. The row without an id counts nowhere. *)
-Example a_small_table :
-  person_sums Z Z.eq_dec 2 true 0 1 2 (fun _ g => g) Mean 0 3
-    [Row Z (Some 7) 0 true (Some 3); Row Z (Some 7) 1 true (Some 3); Row Z (Some 8) 1 true (Some 1);
-     Row Z None 1 true (Some 3); Row Z (Some 7) 0 true (Some 0); Row Z (Some 7) 0 true (Some 1)]
-  = [[-1; -1]; [2; 1]].
-Proof. reflexivity. Qed.
-
-Theorem a_mean_of_a_table (lot : Z -> Z -> Z) (read : option nat -> list (list Z) -> list Q) table table' :
-  neighbouring Z Z.eq_dec table table'
-  -> let every := [statistic_of Symmetric Mean 1%Q Z Z.eq_dec (groups_listed 2) (way_of_persons Z 2 1 2 lot)
-       (unit_of_persons 2 1 2 true) 0 3 (fun _ => 0) (totals Z 2 Mean 0 3)] in
-     let released table := release Symmetric laplace_for 1 read every (persons_of Z Z.eq_dec 2 true 0 table) in
-     noises laplace_for 1 (map (task_of Symmetric) every) = [[LaplaceNoise (12 # 1); LaplaceNoise (4 # 1)]]
-     /\ private (Q2R 1) (released table) (released table').
-Proof.
-intros N. cbv zeta. split; [reflexivity|].
-apply (a_table_of_persons_is_private Z Z.eq_dec 2 true 0 1 2 lot (list Q) true Mean 0 3 1 read); auto; try reflexivity; lia.
-Qed.

@@ -277,7 +277,7 @@ Definition adds_within (u : privacy_unit) : Prop :=
   end.
 
 Definition lists_groups (u : privacy_unit) : Prop :=
-  match groups u with Some m => m = Z.of_nat (length listed) | None => length listed = 1%nat end.
+  match groups u with Some m => Z.of_nat (length listed) <= m | None => length listed = 1%nat end.
 
 Lemma capped_sum x (f : G -> Z) r :
   0 <= r -> (forall g, f g <= r) -> (forall g, own x g = 0 -> f g = 0)
@@ -372,17 +372,15 @@ destruct (is_sized r) eqn:Z.
   destruct C1 as (_ & _ & C1); auto.
   destruct C2 as (_ & _ & C2); auto; [split; [apply Z.pow_nonneg; nia|apply Z.pow_le_mono_l; nia]| |].
   { intros g. rewrite F, !Z.pow_2_r. destruct (adds x g), (adds y g); ring. }
-  rewrite <- sum_squares in C2. assert (More : has_more_groups u = negb (length listed <=? 1)%nat \/ length listed = 0%nat).
-  { unfold lists_groups, has_more_groups in *. destruct (groups u) as [m|].
-    - destruct (Nat.leb_spec (length listed) 1), (Z.eqb_spec m 1); cbn; auto; lia.
-    - left. now rewrite L. }
-  destruct More as [-> | Empty].
-  + assert (0 <= (dd * most p q) ^ 2 <= (dd * q) ^ 2) by (split; [apply Z.pow_nonneg; nia|apply Z.pow_le_mono_l; nia]).
-    set (a2 := (dd * q) ^ 2) in *. set (b2 := (dd * most p q) ^ 2) in *. set (a1 := dd * q) in *. set (b1 := dd * most p q) in *.
-    assert (0 <= b1 <= a1) by (unfold a1, b1; nia). clearbody a1 b1 a2 b2.
-    set (n := all_own x + all_own y) in *. destruct (n =? 0), (n =? 1), (length listed <=? 1)%nat; cbn [negb] in *; lia.
-  + apply length_zero_iff_nil in Empty. rewrite Empty. cbn [map fold_right].
-    destruct (has_more_groups u); cbn [fold_right]; assert (0 <= (dd * q) ^ 2) by (apply Z.pow_nonneg; nia); nia.
+  rewrite <- sum_squares in C2. assert (More : has_more_groups u = true \/ (length listed <= 1)%nat /\ has_more_groups u = false).
+  { unfold lists_groups, has_more_groups in *. destruct (groups u) as [m|]; [|right; split; [lia|reflexivity]].
+    destruct (Z.eqb_spec m 1); [right; split; [lia|reflexivity]|now left]. }
+  assert (0 <= (dd * most p q) ^ 2 <= (dd * q) ^ 2) by (split; [apply Z.pow_nonneg; nia|apply Z.pow_le_mono_l; nia]).
+  set (a2 := (dd * q) ^ 2) in *. set (b2 := (dd * most p q) ^ 2) in *. set (a1 := dd * q) in *. set (b1 := dd * most p q) in *.
+  assert (0 <= b1 <= a1) by (unfold a1, b1; nia). clearbody a1 b1 a2 b2. set (n := all_own x + all_own y) in *.
+  destruct More as [-> | [Short ->]].
+  + destruct (n =? 0), (n =? 1), (length listed <=? 1)%nat; lia.
+  + rewrite (proj2 (Nat.leb_le _ _) Short) in C1, C2. destruct (n =? 0), (n =? 1); lia.
 - apply symmetric_cases in U as [P|(x & [P|P])]; [now apply Still|apply (Added eq_refl x); auto|apply (Added eq_refl x); auto].
 Qed.
 End Columns.
@@ -467,18 +465,3 @@ apply (zcdp_more _ ((IZR (Qnum rate) / IZR (Zpos (Qden rate))) ^ 2 * IZR (rank_s
   destruct candidates; [congruence|discriminate].
 Qed.
 End Quantiles.
-
-(** * On a concrete release *)
-(** ss.median(data, ..., epsilon=1), of integers, among four candidates: coins at the rate 1/2. *)
-Theorem a_median X (value : X -> Z) (read : list nat -> Z) d d' :
-  symmetric d d'
-  -> let u := Unit None None 1 in
-     let chosen d :=
-       then_read (choose_all (choose_at (1 # 2)) (all_errors [tt] (fun x _ => [value x]) 1 2 [0; 10; 20; 30] d)) read in
-     rate_for 1 u 1 2 false = (1 # 2)%Q /\ private (Q2R 1) (chosen d) (chosen d').
-Proof.
-intros N. cbv zeta. split; [reflexivity|].
-apply (quantiles_are_private X unit [tt] (fun x _ => [value x]) (Unit None None 1) Symmetric None 1 2 [0; 10; 20; 30]);
-  auto; try reflexivity; try lia.
-repeat split; cbn; try lia; congruence.
-Qed.

@@ -69,14 +69,26 @@ Lemma weights_are_positive X r (every : list (asked X)) t :
   (forall a, In a every -> is_covered r a) -> In t (map (task_of r) every) -> (0 < fst t)%Q.
 Proof. intros C H. apply in_map_iff in H as (a & <- & Ha). apply (C a Ha). Qed.
 
+Lemma grows_release X A r fit whole (read : option nat -> list (list Z) -> A) (every : list (asked X)) d :
+  grows (release r fit whole read every d).
+Proof. apply grows_read, grows_released. Qed.
+
 (** Every default release. *)
+Theorem every_release_is_close X A r limit (every : list (asked X)) epsilon (read : option nat -> list (list Z) -> A) d d' :
+  (0 < epsilon)%Q -> (forall a, In a every -> is_covered r a) -> neighbours r limit d d'
+  -> close (Q2R epsilon) (release r laplace_for epsilon read every d) (release r laplace_for epsilon read every d').
+Proof.
+intros E C N. unfold release. rewrite (public_number_is_public X r limit d d' N). apply close_map; auto using grows_released.
+apply releases_are_close; auto.
+- intros t H. now apply (weights_are_positive X r every).
+- now apply (sums_move X r limit).
+Qed.
+
 Theorem every_release_is_private X A r limit (every : list (asked X)) epsilon (read : option nat -> list (list Z) -> A) d d' :
   (0 < epsilon)%Q -> (forall a, In a every -> is_covered r a) -> neighbours r limit d d'
   -> private (Q2R epsilon) (release r laplace_for epsilon read every d) (release r laplace_for epsilon read every d').
 Proof.
-intros E C N. unfold release. rewrite (public_number_is_public X r limit d d' N). apply releases_are_private; auto.
-- intros t H. now apply (weights_are_positive X r every).
-- now apply (sums_move X r limit).
+intros E C N. apply close_is_private; auto using grows_release. now apply (every_release_is_close X A r limit).
 Qed.
 
 (** * What each statistic adds up *)
@@ -306,9 +318,15 @@ intros E Once O Al C N. cbv zeta. unfold wide_allowed in C. apply andb_prop in C
 apply Z.leb_le in C. apply (a_statistic_is_private X A r limit); auto. intros x. now apply clamp_within.
 Qed.
 
-(** A part that no unit can move gets no noise. *)
-Theorem no_noise_where_nothing_moves epsilon n l : norm1 n = 0 -> noisy_vector (laplace_for epsilon n) l = noisy_vector NoNoise l.
-Proof. intros E. unfold laplace_for, is_moved. now rewrite E. Qed.
+(** A part that no unit can move gets no noise of either kind, and is the same for neighbours. *)
+Theorem no_noise_where_nothing_moves n l l' own rho epsilon delta share whole :
+  moves n l l' -> norm1 n = 0
+  -> l = l' /\ laplace_for whole n = NoNoise /\ gaussian_for whole n = NoNoise
+     /\ gaussian_within own rho epsilon delta share n = NoNoise.
+Proof.
+intros (Len & H & _) E. rewrite E in H. unfold laplace_for, gaussian_for, gaussian_within, is_moved. rewrite E. repeat split; auto.
+now apply not_apart.
+Qed.
 
 (** * The numbers that people read *)
 Open Scope Q_scope.

@@ -2,8 +2,8 @@
     of discrete Laplace noise, again until it lies in [-k, k], for every group that somebody counts in. *)
 
 From Coq Require Import List ZArith Reals Lra Lia Bool Arith.
-From Soundsum Require Import Relations Programs Samplers Coins Laplace Private Composition Theta Released GaussianReleases Selection.
-From Soundsum Require Deltas.
+From Soundsum Require Import Relations Conditions Claims Programs Samplers Coins Laplace Private Composition Theta Released Units.
+From Soundsum Require Import GaussianReleases Deltas Selection.
 Import ListNotations.
 Open Scope R_scope.
 
@@ -157,12 +157,10 @@ Qed.
 
 (** Of any two tables that Selection.v has as near. *)
 Theorem near_is_nearly_close epsilon delta l l' :
-  near epsilon delta (search x k l) (search x k l') -> Deltas.nearly_close epsilon delta (find_groups l) (find_groups l').
+  near epsilon delta (search x k l) (search x k l') -> nearly_close epsilon delta (find_groups l) (find_groups l').
 Proof.
-intros N w v v' W T T'.
-assert (E : v = search x k l w) by (apply (UL_sequence _ _ _ T); now apply the_search_is_exact).
-assert (E' : v' = search x k l' w) by (apply (UL_sequence _ _ _ T'); now apply the_search_is_exact).
-rewrite E, E'. apply near_bounds_events; auto using linear_search, search_is_a_law.
+intros N w v v' W T T'. rewrite (UL_sequence _ _ _ T (the_search_is_exact l w W)), (UL_sequence _ _ _ T' (the_search_is_exact l' w W)).
+apply near_bounds_events; auto using linear_search, search_is_a_law.
 Qed.
 
 (** * Tables *)
@@ -175,7 +173,7 @@ Notation found table := (find_groups (counts X G same groups_of every table)).
 (** Adding or removing a person, who counts in at most g groups: the scale t / s is g / epsilon. *)
 Lemma finding_groups_is_nearly_close g epsilon table table' :
   (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
-  -> Deltas.nearly_close epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
+  -> nearly_close epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
 Proof.
 intros Few H E. apply near_is_nearly_close. apply near_more with (INR g * x) (1 - (1 - edge x k) ^ g); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
@@ -186,7 +184,7 @@ Qed.
 (** Changing a record: the scale is 2 / epsilon. *)
 Lemma finding_groups_of_changed_records_is_nearly_close epsilon table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
-  -> Deltas.nearly_close epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
+  -> nearly_close epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
 Proof.
 intros Few H E. apply near_is_nearly_close. apply near_more with (2 * x) (1 - (1 - edge x k) ^ 2); auto using linear_search; try lra.
 - assert (T : 0 < IZR t) by now apply IZR_lt. apply Rmult_le_reg_r with (IZR t); auto. unfold x.
@@ -198,35 +196,26 @@ Qed.
 Theorem finding_groups_is_private g epsilon table table' :
   (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
   -> nearly_private epsilon (1 - (1 - edge x k) ^ g) (found table) (found table').
-Proof. intros. apply Deltas.nearly_close_is_private; auto using grows_groups. now apply finding_groups_is_nearly_close. Qed.
+Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_is_nearly_close. Qed.
 
 Theorem finding_groups_of_changed_records_is_private epsilon table table' :
   (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
   -> nearly_private epsilon (1 - (1 - edge x k) ^ 2) (found table) (found table').
-Proof.
-intros. apply Deltas.nearly_close_is_private; auto using grows_groups.
-now apply finding_groups_of_changed_records_is_nearly_close.
-Qed.
+Proof. intros. apply nearly_close_is_private; auto using grows_groups. now apply finding_groups_of_changed_records_is_nearly_close. Qed.
 
-(** Then statistics over the groups that were found, which are private for every public list of groups: of persons, or of
-    records that come or go, and of records that change. *)
-Theorem statistics_over_found_groups_are_private A g epsilon e2 d2 (f f' : list (option Z) -> nat -> program A) table table' :
-  (forall a, (length (groups_of a) <= g)%nat) -> symmetric table table' -> INR g * IZR s <= epsilon * IZR t
-  -> (forall r, grows (f r)) -> (forall r, grows (f' r)) -> 0 <= d2 -> (forall r, Deltas.nearly_close e2 d2 (f r) (f' r))
-  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ g + d2) (then_ (found table) f) (then_ (found table') f').
+(** Then statistics over the groups that were found, which are private for every public list of groups; under any relation. *)
+Theorem statistics_over_found_groups_are_private A r limit g epsilon e2 d2 (f f' : list (option Z) -> nat -> program A) table table' :
+  let moved := if is_sized r then 2%nat else g in
+  (forall a, (length (groups_of a) <= if is_sized r then 1 else g)%nat) -> neighbours r limit table table'
+  -> INR moved * IZR s <= epsilon * IZR t
+  -> (forall seen, grows (f seen)) -> (forall seen, grows (f' seen)) -> 0 <= d2
+  -> (forall seen, nearly_close e2 d2 (f seen) (f' seen))
+  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ moved + d2) (then_ (found table) f) (then_ (found table') f').
 Proof.
-intros Few H E K K' D C. apply Deltas.nearly_close_is_private; auto using grows_then, grows_groups.
-apply Deltas.nearly_close_then; auto using grows_groups. now apply finding_groups_is_nearly_close.
-Qed.
-
-Theorem statistics_over_found_groups_of_changed_records_are_private A epsilon e2 d2
-    (f f' : list (option Z) -> nat -> program A) table table' :
-  (forall a, (length (groups_of a) <= 1)%nat) -> change_one table table' -> 2 * IZR s <= epsilon * IZR t
-  -> (forall r, grows (f r)) -> (forall r, grows (f' r)) -> 0 <= d2 -> (forall r, Deltas.nearly_close e2 d2 (f r) (f' r))
-  -> nearly_private (epsilon + e2) (1 - (1 - edge x k) ^ 2 + d2) (then_ (found table) f) (then_ (found table') f').
-Proof.
-intros Few H E K K' D C. apply Deltas.nearly_close_is_private; auto using grows_then, grows_groups.
-apply Deltas.nearly_close_then; auto using grows_groups. now apply finding_groups_of_changed_records_is_nearly_close.
+intros moved Few N E K K' D2 C. apply nearly_close_is_private; auto using grows_then, grows_groups.
+apply nearly_close_then; auto using grows_groups. apply neighbours_unordered in N. unfold moved in *. destruct (is_sized r).
+- apply finding_groups_of_changed_records_is_nearly_close; auto.
+- now apply finding_groups_is_nearly_close.
 Qed.
 End Tables.
 End Noise.
@@ -254,25 +243,4 @@ assert (Sum : (1 - a) * lsum (slope x) (interval k) = 1 + a - 2 * a ^ S k).
     rewrite E, Nat.sub_diag by lia. simpl. ring. }
   rewrite Rmult_plus_distr_l, Down, Up, total_geometric. cbn [pow]. ring. }
 unfold edge, kept. rewrite (proj1 (V k)). rewrite <- Sum. generalize (slopes_pos x k). intros. field. split; lra.
-Qed.
-
-(** ss.groups(table, by=..., epsilon=1, delta="1/8"), of records, among three groups: noise within 3, so that a group is
-    named from 4 on. *)
-Theorem a_search X (group : X -> Z) table table' :
-  symmetric table table'
-  -> let found d := find_groups 1 1 3 (counts X Z Z.eq_dec (fun x => [group x]) [0; 1; 2]%Z d) in
-     nearly_private 1 (/ 8) (found table) (found table').
-Proof.
-intros N. cbv zeta. apply nearly_more with (1 - (1 - edge (IZR 1 / IZR 1) 3) ^ 1).
-- replace (IZR 1 / IZR 1) with 1 by field. rewrite the_edge_is by lra. cbv zeta. set (a := exp (- (1))).
-  assert (A : 0 < a <= / 2).
-  { unfold a. split; [apply exp_pos|]. rewrite exp_Ropp. apply Rinv_le_contravar; [lra|]. generalize (exp_ineq1_le 1). lra. }
-  assert (A2 : 0 < a * a <= / 4) by nra. assert (A3 : 0 < a * (a * a) <= / 8) by nra.
-  assert (A4 : 0 < a * (a * (a * a)) <= a * / 8) by (split; [nra|apply Rmult_le_compat_l; lra]).
-  replace (a ^ 4) with (a * (a * (a * a))) by ring. replace (a ^ 3) with (a * (a * a)) by ring.
-  set (b := a * (a * a)) in *. set (c := a * b) in *. rewrite pow_1.
-  replace (1 - (1 - b * (1 - a) / (1 + a - 2 * c))) with (b * (1 - a) / (1 + a - 2 * c)) by ring.
-  apply Rmult_le_reg_r with (1 + a - 2 * c); [lra|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l by lra. nra.
-- apply finding_groups_is_private; auto; try lia; try (simpl; lra).
-  repeat (constructor; [cbn [In]; lia|]). constructor.
 Qed.

@@ -210,3 +210,17 @@ assert (P : 0 < part_share (snd t)).
 { unfold part_share. apply Qlt_shift_div_l; [unfold Qlt, inject_Z; cbn; lia|lra]. }
 apply Qmult_lt_0_compat; auto. apply Qlt_shift_div_l; [assumption|lra].
 Qed.
+
+Theorem shares_are_at_most_one tasks n x :
+  (forall t, In t tasks -> 0 < fst t) -> In (n, x) (concat (shares tasks)) -> is_moved n = true -> x <= 1.
+Proof.
+intros W H M. apply Qle_trans with (2 := no_more_than_the_whole tasks W). unfold spent.
+assert (P : forall p, In p (filter (fun p => is_moved (fst p)) (concat (shares tasks))) -> 0 < snd p).
+{ intros [m y] I. apply filter_In in I as [I J]. now apply (shares_are_positive tasks m). }
+assert (I : In (n, x) (filter (fun p => is_moved (fst p)) (concat (shares tasks)))) by now apply filter_In.
+induction (filter _ _) as [|p l IH]; [contradiction|]. cbn [map sum_Q].
+assert (0 < snd p) by (apply P; now left). assert (L : 0 <= sum_Q (map snd l)).
+{ destruct (positive_sum (map snd l)) as [->|L]; [|cbn [sum_Q]; lra|lra]. intros y Y. apply in_map_iff in Y as (q & <- & Q).
+  apply P. now right. }
+destruct I as [-> | I]; [cbn [snd]; lra|]. assert (x <= sum_Q (map snd l)) by (apply IH; auto; intros q Q; apply P; now right). lra.
+Qed.

@@ -9,6 +9,15 @@ From Soundsum Require Statistics.
 Import ListNotations.
 Open Scope Z_scope.
 
+(** Where groups are found, the norms are those of any number of groups that is large enough. *)
+Theorem any_number_of_groups m m' r g low high sized :
+  2 <= m -> 2 <= m' -> g <= m -> g <= m' -> unit_norms (Unit (Some m) r g) low high sized = unit_norms (Unit (Some m') r g) low high sized.
+Proof.
+intros M M' G G'. unfold unit_norms. cbn [groups max_rows max_groups]. destruct r as [r|].
+- now rewrite !Z.min_l by assumption.
+- destruct sized; [|reflexivity]. destruct (Z.eqb_spec m 1), (Z.eqb_spec m' 1); try lia. reflexivity.
+Qed.
+
 Section Units.
 Variables (X G : Type) (same : forall a b : G, {a = b} + {a <> b}) (listed : list G).
 Hypothesis listed_once : NoDup listed.
@@ -31,15 +40,18 @@ Definition adds (w : way) (range : Z * Z) (v : X -> G -> Z) (g : G) (x : X) : Z 
 Definition vector (w : way) (range : Z * Z) (v : X -> G -> Z) (d : list X) : list Z :=
   map (fun g => wide (adds w range v g) d) listed.
 
+(** Planned for as many groups as there are, or for more: groups that are found may be any number. *)
+Definition has_room (u : privacy_unit) : Prop :=
+  match groups u with Some m => Z.of_nat (length listed) <= m | None => length listed = 1%nat end.
+
 (** The unit that such a release protects. *)
 Definition is_of (u : privacy_unit) (w : way) : Prop :=
   match w with
   | EveryRecord => groups u = None /\ max_rows u = None /\ length listed = 1%nat
-  | ByGroup _ => groups u = Some (Z.of_nat (length listed)) /\ max_rows u = None
+  | ByGroup _ => groups u <> None /\ has_room u /\ max_rows u = None
   | OfPersons r kept =>
       max_rows u = Some r /\ 0 <= r /\ 0 <= max_groups u
-      /\ (forall x, Z.of_nat (length (kept x)) <= max_groups u)
-      /\ match groups u with Some m => m = Z.of_nat (length listed) | None => length listed = 1%nat end
+      /\ (forall x, Z.of_nat (length (kept x)) <= max_groups u) /\ has_room u
   end.
 
 (** What a record adds is in the range of its part; what a person adds is clamped. Persons are added or removed. *)
@@ -98,18 +110,18 @@ unfold unit_norms. destruct w as [|key|rows kept]; cbn [is_of is_allowed in_rang
   destruct (is_sized r); cbn [norm1 norm2]; apply one_number.
   + now apply (wide_change_one X (fun x => v x g) low high Wg d d').
   + now apply (wide_symmetric X (fun x => v x g) low high Wg d d').
-- destruct O as (Og & Or). rewrite Og, Or. unfold vector.
+- destruct O as (Og & Room & Or). unfold has_room in Room. rewrite Or. destruct (groups u) as [m|]; [|contradiction]. unfold vector.
   assert (Wk : forall x, low <= (fun x => v x (key x)) x <= high) by (intros; apply W).
   assert (E : forall d, map (fun g => wide (adds (ByGroup key) (low, high) v g) d) listed
     = map (Statistics.entry X G same key (fun x => v x (key x)) d) listed)
     by (intros; apply map_ext; intros; apply by_group).
   rewrite !E, L1_of, L2_of. destruct (is_sized r) eqn:Sz.
-  + destruct (Z.eqb_spec (Z.of_nat (length listed)) 1) as [One|Many]; cbn [norm1 norm2]; rewrite !Z.pow_2_r.
+  + destruct (Z.eqb_spec m 1) as [One|Many]; cbn [norm1 norm2]; rewrite !Z.pow_2_r.
     * apply (Statistics.one_group_change_one X G same listed listed_once key _ low high LH Wk d d'); auto. lia.
     * apply (Statistics.groups_change_one X G same listed listed_once key _ low high LH Wk d d' N).
   + cbn [norm1 norm2]. rewrite Z.pow_2_r.
     apply (Statistics.groups_symmetric X G same listed listed_once key _ low high LH Wk d d' N).
-- destruct O as (Or & r0 & g0 & Few & Og). subst r. cbn [is_sized] in *. rewrite Or. cbn [norm1 norm2].
+- destruct O as (Or & r0 & g0 & Few & Og). unfold has_room in Og. subst r. cbn [is_sized] in *. rewrite Or. cbn [norm1 norm2].
   set (most := Z.min (max_groups u) (match groups u with Some m => m | None => 1 end)).
   set (kept' := fun x => filter (fun g => if in_dec same g (kept x) then true else false) listed).
   assert (Few' : forall x, (length (kept' x) <= Z.to_nat most)%nat).
@@ -156,6 +168,7 @@ Arguments OfPersons {X G}.
 Arguments in_range {X G}.
 Arguments is_allowed {X G}.
 Arguments is_of {X G}.
+Arguments has_room {G}.
 Arguments adds {X G}.
 Arguments vector {X G}.
 Arguments vectors {X G}.

@@ -357,7 +357,11 @@ let answer = function
       [show (rank_span u p q sized); show (rank_squares u p q sized); show_rational (rate_for (rational epsilon) u p q sized);
        show_truth (rate_keeps (rational rate) (rational rho) u p q sized)]
   | ["log"; x] -> let low, high = log_bounds (rational x) in show_rational low ^ " " ^ show_rational high
-  | ["rho"; alpha; epsilon; delta] -> show_rational (code_rho (rational alpha) (rational epsilon) (rational delta))
+  | ["rho"; alpha; epsilon; delta] ->
+    let alpha = rational alpha and epsilon = rational epsilon and delta = rational delta in
+    show_rational (code_zcdp_rho alpha epsilon delta) ^ " " ^ show_rational (code_rho alpha epsilon delta)
+  | ["epsilon"; alpha; rho; delta] ->
+    show_rational (code_zcdp_epsilon (rational alpha) (rational rho) (rational delta))
   | ["weights"; kind; low; high] ->
     let one ((a, b), c) = String.concat "," (List.map show [a; b; c]) in
     String.concat " " (List.map one (weights (statistic kind) (z low) (z high)))

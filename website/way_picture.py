@@ -69,7 +69,7 @@ WAY = {
         (TESTED, "", "nothing else reaches the analyst; the intervals"),
     ),
     "the next question": (
-        (PROVED, "", "the analyst may choose it, and its ε or ρ, after seeing all answers"),
+        (PROVED, "", "the analyst may choose it, and its ε, δ or ρ, after seeing all answers"),
         (PROVED, "", "the ledger keeps its limit, whatever is killed"),
         (COMPARED, "2,400 operations", "of 60 histories of the ledger's file"),
         (TESTED, "", "budgets that count both δ and ρ; analysts' shares"),

@@ -92,11 +92,12 @@ DEFINITIONS = [
         "fineness steps_of is_moved needs_noise task sum_Q needy every task_share part_share shares noise laplace_for "
         "gaussian_for gaussian_within noises spent",
         "Released": "draw add_noise noisy_vector noisy_parts released then_read L2 moves all_move on_bytes private",
-        "Units": "way adds vector is_of in_range is_allowed vectors part_norms",
+        "Units": "way adds vector has_room is_of in_range is_allowed vectors part_norms",
         "Releases": "asked is_covered task_of sums_of public_number release contributions of_records of_persons "
         "public_size statistic_of at_least_one read_sum read_mean read_variance",
-        "Concrete": "double records records_by persons one_sum same_unit least_double_of three_at_once "
-        "a_gaussian_histogram enough_for_one enough_for_two",
+        "Concrete": "double records records_by persons persons_by one_sum same_unit least_double_of three_at_once "
+        "a_gaussian_histogram enough_for_one enough_for_two rows_of_two rows_of_one single names sums_of_found a_step "
+        "an_analyst",
         "Renyi": "one_is law term zcdp_laws zcdp_close loss_factor then_cons cons_law keeps_its_rho rho_session",
         "Methods": "one_number promise noise_for is_kept epsilon_of delta_of noisy_release nearly_private_on_average "
         "in_steps steps_for",
@@ -106,12 +107,13 @@ DEFINITIONS = [
         "Quantiles": "error below_it upto_it error_of errors sum_Z errors_of_counts most double most_groups "
         "has_more_groups rank_span rank_squares values all_errors own all_own adds_within lists_groups rate_for "
         "choose_at choose_by_rho_at rate_keeps",
-        "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho",
+        "Logarithms": "terms grain power series atanh_below atanh_above log_bounds code_log_term code_rho "
+        "code_other_rho unit_of_64_bits rounded_down rounded_up code_zcdp_rho code_zcdp_epsilon",
         "GaussianReleases": "proper nearly_private log_term",
         "Deltas": "nearly_close beyond first_beyond from_on at_least gaussian_delta ramp differ gaussian_fits few "
-        "all_few",
+        "all_few enough_sigma2 enough_rho modest_rho modest_sigma2 step keeps_both both_session",
         "Normal": "around_0 area_within room_for area density below middle whole_area cell rounded_normal "
-        "rounded_vector",
+        "rounded_vector width lies_in digits nth_integer draw_rounded draw_vector",
         "GradientReleases": "sigma_for curve_of nearly_as_likely gradient_sums noisy_gradients",
         "Ledger": "cost limit or_0 is_some is_zero zcdp nothing counts_by_rho plus minus rho_left_by rho_limit "
         "countable fits state charge ledger empty find change operation state_eqb conclude apply world without "
@@ -119,7 +121,7 @@ DEFINITIONS = [
         "is_shown",
         "Persons": "row groups_listed is_of_group counts integer is_owned rows_of moments summary owners person "
         "persons_of in_group number_in is_ahead put ranked kept weigh adds_to weights goes_together totals "
-        "way_of_persons person_sums one_person_more neighbouring unit_of_persons",
+        "way_of_persons person_sums one_person_more neighbouring unit_of_persons asked_of_persons",
         "Selection": "linear near both slope kept edge seen one_group beside search changes is_in persons_in counts",
         "Searches": "within_reach truncated find_group find_groups",
         "GaussianSearches": "there shown named find_groups_with alone without",

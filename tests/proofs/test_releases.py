@@ -19,7 +19,7 @@ from soundsum.privacy.noise import NoNoise
 from soundsum.privacy.noises.gaussian import Gaussian
 from soundsum.privacy.noises.laplace import Laplace
 from soundsum.privacy.planner import GRID, WIDE, Plan
-from soundsum.privacy.units import Norms, Unit
+from soundsum.privacy.units import FOUND, Norms, Unit
 from soundsum.statistics.clipped import Clipped
 from soundsum.statistics.count import Count
 from soundsum.statistics.histogram import Histogram
@@ -40,8 +40,8 @@ TYPES = [float16, bfloat16, float32, float64, *(IntType(bits, signed) for bits i
 
 
 def some_unit(rng, relation, kind):
-    """Records, records by group, or persons, whom only the symmetric relation has."""
-    groups = rng.choice([None, 1, 2, 3, rng.randint(1, 1000)])
+    """Records, records by group, or persons, whom only the symmetric relation has; groups may be those found."""
+    groups = rng.choice([None, 1, 2, 3, rng.randint(1, 1000), FOUND])
     if kind == "histogram" and groups is None:
         groups = 1
     if relation == Relation.SYMMETRIC and rng.random() < 0.5:
@@ -70,8 +70,13 @@ def some_claims(kind, types=TYPES):
 
 def unit_words(claim):
     unit = claim.plan.unit
-    given = ["none" if x is None else x for x in (unit.groups, unit.max_rows)]
+    given = ["none" if x is None else x for x in (number_of_groups(unit), unit.max_rows)]
     return [*given, unit.max_groups, claim.plan.problem.relation.sized]
+
+
+def number_of_groups(unit):
+    """Where they are found, any number that is large enough (`Units.any_number_of_groups`)."""
+    return max(unit.max_groups, 2) if unit.groups == FOUND else unit.groups
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -84,6 +89,7 @@ def test_one_unit_moves_each_part_as_far_as_is_proved(kind):
     assert len(claims) > CASES / 2
     assert {c.plan.problem.relation for c in claims} == set(Relation)
     assert {c.plan.unit.max_rows is None for c in claims} == {True, False}
+    assert FOUND in {c.plan.unit.groups for c in claims}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +107,7 @@ def test_advice_moves_as_counts_over_cells_do(asked):
         plan = Plan(Problem("uint8", 1, 1, relation), WIDE, unit)
         (part,) = Claim(type(asked), plan).parts
         rows = None if unit.max_rows is None else 1 if asked.counts_persons else unit.max_rows
-        given = ["none" if x is None else x for x in (unit.groups, rows)]
+        given = ["none" if x is None else x for x in (number_of_groups(unit), rows)]
         (answer,) = ask([words("norms", "histogram", *given, unit.max_groups, relation.sized, 1, 1)])
         assert f"{part.norms.l1},{part.norms.l2_squared},{part.norms.entries}" == answer, unit
 

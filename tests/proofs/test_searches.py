@@ -12,11 +12,13 @@ import numpy as np
 
 from soundsum import randomness
 from soundsum.privacy import samplers
-from soundsum.privacy.selection import GroupPlan, TruncatedLaplace
+from soundsum.privacy.distributions import laplace_edge
+from soundsum.privacy.selection import GroupPlan, TruncatedLaplace, find_threshold
 from soundsum.privacy.units import Norms
 from soundsum.randomness import Stream
 
 from .oracle import ask, words
+from .test_deltas import DELTAS, EPSILONS
 from .test_noise import some_bytes
 
 CASES = 1000
@@ -69,3 +71,13 @@ def test_groups_are_found_as_is_proved(monkeypatch):
         assert dict(zip(places.tolist(), map(int, noisy), strict=True)) == found, (scale, reach, drawn.hex(), counts)
         compared["again" if len(rounds) > 1 else "once"] += 1
     assert min(compared.values()) > 100, compared
+
+
+def test_truncated_noise_has_the_scale_and_the_threshold_that_are_proved():
+    for g in (1, 2, 5):
+        for epsilon in EPSILONS:
+            for delta in DELTAS:
+                plan = find_threshold(TruncatedLaplace, epsilon, delta, Norms(g, g, g))
+                assert (plan.noise.parameter, plan.threshold) == (g / epsilon, plan.noise.reach + 1)
+                edge = laplace_edge(plan.noise.parameter, plan.noise.reach)
+                assert 1 - (1 - edge) ** g <= plan.delta <= delta

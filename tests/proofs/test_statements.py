@@ -104,6 +104,15 @@ def test_every_release_has_its_theorem():
         assert f"def {name}(" in (PROOFS.parent / file).read_text()
 
 
+def test_each_theorem_about_releases_is_applied_to_a_concrete_one():
+    """So its hypotheses can be met together."""
+    text = README.read_text().split("## Which theorem covers a release")[1].split("## Weakened by hand")[0]
+    applied = set(re.findall(r"\w+", re.sub(COMMENT, "", (PROOFS / "Concrete.v").read_text(), flags=re.DOTALL)))
+    named = {name.split(".")[1] for name in re.findall(r"`([A-Z]\w+\.[a-z_]\w*)`", text)}
+    assert len(named) > 30
+    assert named <= applied
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_table_calls_refused_is_refused(kind):
     """And nothing else is: every relation of records, and persons under symmetric alone."""

@@ -27,17 +27,36 @@ def test_logarithms_are_enclosed_as_is_proved():
         assert zcdp.log_bounds(x) == tuple(map(Fraction, answer.split())), x
 
 
-def test_a_rho_is_what_its_epsilon_and_delta_imply(monkeypatch):
-    """Rounded down; where it is not above 0, the code takes another formula, which is tested elsewhere."""
-    rng, guessed, guess = random.Random("rho"), [], zcdp._guess
+def guessed_by(monkeypatch, convert, cases):
+    """What the code finds, and the alpha that its floats guess each time."""
+    guessed, guess = [], zcdp._guess
     monkeypatch.setattr(zcdp, "_guess", lambda f, start: guessed.append(guess(f, start)) or guessed[-1])
-    cases = [(some_fraction(rng, 8), Fraction(1, 10 ** rng.randint(1, 12)) * rng.randint(1, 9)) for _ in range(60)]
-    found = [zcdp.zcdp_rho.__wrapped__(epsilon, delta) for epsilon, delta in cases]
+    return [convert.__wrapped__(*case) for case in cases], guessed
+
+
+def some_delta(rng):
+    return Fraction(1, 10 ** rng.randint(1, 12)) * rng.randint(1, 9)
+
+
+def test_a_rho_is_what_its_epsilon_and_delta_imply(monkeypatch):
+    """Where epsilon is too small for a good alpha, Bun and Steinke's formula stands in."""
+    rng = random.Random("rho")
+    cases = [(some_fraction(rng, 8), some_delta(rng)) for _ in range(60)]
+    cases += [(Fraction(1, 10 ** rng.randint(20, 300)), Fraction(1, 10 ** rng.randint(30, 60))) for _ in range(10)]
+    found, guessed = guessed_by(monkeypatch, zcdp.zcdp_rho, cases)
     lines = [words("rho", alpha, *case) for alpha, case in zip(guessed, cases, strict=True)]
-    positive = 0
+    ways = []
     for case, rho, answer in zip(cases, found, ask(lines), strict=True):
-        if (defined := Fraction(answer)) > 0:
-            assert rho == zcdp._round(defined, up=False), case
-            assert rho <= defined
-            positive += 1
-    assert positive > 30
+        defined, by_alpha = map(Fraction, answer.split())
+        assert rho == defined > 0, case
+        ways.append(by_alpha > 0)
+    assert ways.count(True) > 30
+    assert ways.count(False) >= 10
+
+
+def test_an_epsilon_is_what_its_rho_and_delta_imply(monkeypatch):
+    rng = random.Random("epsilon")
+    cases = [(some_fraction(rng, 8) * Fraction(1, 10 ** rng.randint(0, 9)), some_delta(rng)) for _ in range(60)]
+    found, guessed = guessed_by(monkeypatch, zcdp.zcdp_epsilon, cases)
+    lines = [words("epsilon", alpha, *case) for alpha, case in zip(guessed, cases, strict=True)]
+    assert found == list(map(Fraction, ask(lines)))
