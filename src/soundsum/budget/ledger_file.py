@@ -112,9 +112,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _find_place(path: Path) -> object:
-    """What a connection that is kept must be to: this process's, by this name, with this file and who may write it.
+    """Identify what a kept connection belongs to: this process, this name, and this file with who may write it.
 
-    None where that cannot be known, or an open file could not be moved away.
+    None where that cannot be known, or where an open file cannot be moved away.
     """
     if os.name != "posix":
         return None

@@ -144,7 +144,7 @@ class Memory(Engine):
 
 
 def _take(batch: Batch, task: Task) -> Records | None:
-    """What a task adds up of a batch; nothing where it counts every row."""
+    """Read the numbers of a batch that a task adds up; nothing where it counts every row."""
     column, takes = task.statistic.column, task.statistic.takes
     if takes == "numbers":
         return batch.numbers(column)
