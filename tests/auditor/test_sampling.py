@@ -47,6 +47,17 @@ def test_a_release_that_changes_its_input_gets_a_fresh_copy_each_time():
     assert not any(set(seen) == {0} for seen in first)
 
 
+def test_a_function_without_a_hash_is_asked():
+    class Unhashable:
+        def __eq__(self, other):
+            return self is other
+
+        def __call__(self, data, lower, upper):
+            return float(len(data))
+
+    assert all(f.verdict != "UNSUPPORTED" for f in sampled(box(Unhashable()), runs=40).findings)
+
+
 def test_a_worker_gives_a_fresh_copy_each_time_too(tmp_path):
     adapter = tmp_path / "spoiling.py"
     adapter.write_text(

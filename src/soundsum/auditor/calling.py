@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -100,6 +101,14 @@ def as_number(value: Any, name: str) -> Value:
 
 
 def named_parameters(function: Callable[..., Any]) -> frozenset[str]:
+    try:
+        return _read_names(function)
+    except TypeError:  # an object without a hash
+        return _read_names.__wrapped__(function)
+
+
+@lru_cache(maxsize=64)  # a target's functions are called thousands of times
+def _read_names(function: Callable[..., Any]) -> frozenset[str]:
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # a builtin that does not tell
