@@ -283,9 +283,6 @@ def refuse_without_groups(by: Any) -> RefusedValue:
     )
 
 
-WHY_GROUPS = str(refuse_without_groups(None))
-
-
 def _has_ranges(by: Any) -> bool:
     """Returns whether all groups are known without a list: those of periods from first to last."""
     several = by if isinstance(by, list) else [by]
