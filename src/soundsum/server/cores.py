@@ -13,8 +13,8 @@ from contextlib import suppress
 
 from soundsum.randomness import random_bytes
 
-SMALL = 1 << 22
-"""Bytes of a file that is small."""
+SMALL = 1 << 19
+"""Bytes of a file that is usually read in less time than Python takes for the rest of a release."""
 
 
 class Cores:

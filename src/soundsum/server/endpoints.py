@@ -62,15 +62,15 @@ class LastRead:
     """The last short requests, as they were read: of an analyst, who alone can tell that theirs is read faster."""
 
     def __init__(self) -> None:
-        self._read: OrderedDict[tuple[str, str, bytes], tuple[str, Asked]] = OrderedDict()
+        self._read: OrderedDict[tuple[str, str, object], tuple[str, Asked]] = OrderedDict()
 
     def find(self, table: str, analyst: str, given: object) -> tuple[str, Asked] | None:
         """The digest of a request, and what it asks of the table, by the snapshot that never changes."""
         place = (table, analyst, given)
         if not isinstance(given, bytes) or place not in self._read:
             return None
-        self._read.move_to_end(place)  # type: ignore[arg-type]
-        return self._read[place]  # type: ignore[index]
+        self._read.move_to_end(place)
+        return self._read[place]
 
     def keep(self, table: str, analyst: str, given: object, read: tuple[str, Asked]) -> None:
         if isinstance(given, bytes) and len(given) <= SHORT_REQUEST:
