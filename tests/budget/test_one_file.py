@@ -205,6 +205,41 @@ def test_a_file_replaced_during_a_charge_is_no_charge(path, monkeypatch):
         charge(budget)
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_no_connection_is_kept_to_a_file_that_took_its_place(path, monkeypatch, is_link):
+    """Once the right file is back, it is the one that is charged."""
+    other, aside, name, connect = path.with_name("other.db"), path.with_name("aside.db"), path, sqlite3.connect
+    other.write_bytes(path.read_bytes())
+    if is_link:
+        name = path.with_name("link.db")
+        name.symlink_to(path)
+    budget = Budget(path=name)
+
+    def point_to(file):
+        os.symlink(file, aside)
+        os.replace(aside, name)
+
+    def connect_to_other(*arguments, **options):
+        if is_link:
+            point_to(other)
+        else:
+            path.rename(aside)
+            other.rename(path)
+        monkeypatch.undo()
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect_to_other)
+    with refused("path", Reason.MISMATCH, ValueError, how="it was replaced just now; nothing was released"):
+        charge(budget)
+    if is_link:
+        point_to(path)
+    else:
+        path.rename(other)
+        aside.rename(path)
+    assert charge(budget) == 2
+    assert [len(Budget(path=one).entries()) for one in (path, other)] == [2, 2]
+
+
 def test_a_write_ahead_log_is_refused(path):
     """Whoever copies or moves the file alone would lose the charges in it."""
     db = sqlite3.connect(path)

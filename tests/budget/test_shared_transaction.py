@@ -94,6 +94,37 @@ def test_a_fork_has_turns_of_its_own():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 
 
+class SlowlyMade(SharedTransactions):
+    def __init__(self, transact):
+        time.sleep(0.2)
+        super().__init__(transact)
+
+
+def test_threads_of_a_fork_take_turns_too():
+    """Also if several come before one of them has been there."""
+    inside, told = [], []
+
+    def carry_out_alone(acts):
+        inside.append(len(acts))
+        time.sleep(0.5)
+        told.append(len(inside))
+        inside.pop()
+        carry_out_all(acts)
+
+    shared = SlowlyMade(carry_out_alone)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        threads = [threading.Thread(target=lambda: told.append(shared.run(lambda: 7, True))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.1)
+        for thread in threads:
+            thread.join()
+        os._exit(sorted(told) != [1, 1, 7, 7, 7])
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 class Interrupted(Exception):
     pass
 

@@ -82,6 +82,37 @@ def test_a_token_is_found_at_once_or_by_whoever_can_wait(tmp_path):
     assert tokens.find_at_once(given) is None
 
 
+def test_a_token_is_found_by_the_file_as_it_is_now(tmp_path):
+    """Also if a backup was put back into it, and as much was written since as to what was read last."""
+    tokens = Tokens(tmp_path / "owner.toml")
+    given = tokens.add("ann")
+    backup = tokens.path.read_bytes()
+    tokens.add("bob")
+    assert tokens.find_at_once(given).who == "ann"
+    tokens.path.write_bytes(backup)
+    tokens.revoke("ann")
+    assert tokens.find_at_once(given) is None
+
+
+def test_no_connection_is_kept_to_tokens_that_took_the_place_of_others(tmp_path, monkeypatch):
+    tokens, connect = Tokens(tmp_path / "owner.toml"), sqlite3.connect
+    given = tokens.add("ann")
+    other, aside = tmp_path / "other", tmp_path / "aside"
+    other.write_bytes(tokens.path.read_bytes())
+
+    def connect_to_other(*arguments, **options):
+        monkeypatch.undo()
+        tokens.path.rename(aside)
+        other.rename(tokens.path)
+        return connect(*arguments, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect_to_other)
+    assert tokens.find_at_once(given).who == "ann"
+    os.replace(aside, tokens.path)
+    tokens.revoke("ann")
+    assert tokens.find_at_once(given) is None
+
+
 def test_a_request_is_known_again_for_its_analyst_alone():
     read, asked = LastRead(), ("digest", ({}, {}))
     read.keep("visits", "ann", b"{}", asked)

@@ -50,6 +50,7 @@ class KeptConnection:
         return link
 
     def keep(self, link: sqlite3.Connection, place: object) -> None:
+        link.execute("PRAGMA shrink_memory")  # the next transaction reads every page from the file again
         self._link, self._place = link, place
 
     def __del__(self) -> None:
@@ -92,16 +93,15 @@ def transact(
                 )
             done = act(db)
             db.execute("COMMIT")
+            if _require_one_name(path) != before:  # so the connection may be to another file, and is not kept
+                raise refuse_replaced(path, "it was replaced just now; nothing was released")
             if kept is not None and place is not None:
-                db.execute("PRAGMA shrink_memory")  # the next transaction reads every page from the file again
                 ending.pop_all()
                 kept.keep(db, place)
     except sqlite3.Error as error:
         failure = _explain(path, error)
     if failure is not None:
         raise failure
-    if _require_one_name(path) != before:
-        raise refuse_replaced(path, "it was replaced just now; nothing was released")
     return done
 
 

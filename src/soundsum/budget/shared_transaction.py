@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
 
@@ -46,18 +47,16 @@ class SharedTransactions:
 
     def __init__(self, transact: Callable[[list[Act[Any]]], None]) -> None:
         """`transact` carries out every act in one transaction, or raises and leaves nothing of any."""
-        self._transact = transact
-        self._process, self._lock = os.getpid(), threading.Lock()
+        self._transact, self._lock = transact, threading.Lock()
         self._waiting: list[Act[Any]] = []
         self._is_led = False
+        _MADE.add(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SharedTransactions, (self._transact,)  # who waits stays in this process
 
     def run(self, do: Callable[..., T], writes: bool) -> T:
         """Return what it returns, once it is committed; raise what it raises, or why there was no transaction."""
-        if self._process != os.getpid():  # this is a fork, and those who wait are in its parent
-            self.__init__(self._transact)  # type: ignore[misc]
         own = Act(do, writes)
         with self._lock:
             self._waiting.append(own)
@@ -102,3 +101,16 @@ class SharedTransactions:
                 self._waiting.remove(own)
         if was_chosen:
             self._pass_on()
+
+
+_MADE: WeakSet[SharedTransactions] = WeakSet()
+
+
+def _begin_anew() -> None:
+    """In a fork, where there is one thread as yet: those who wait are in its parent."""
+    for one in list(_MADE):
+        one.__init__(one._transact)  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)

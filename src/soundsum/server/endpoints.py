@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException
 from soundsum._version import __version__
 from soundsum.randomness import random_bytes
 from soundsum.requests.write_request import describe_requests
-from soundsum.server.cores import OneCore
+from soundsum.server.cores import Cores
 from soundsum.server.fair_queue import FairQueue
 from soundsum.server.served import Asked, ServedTable, Stored, join_answer, say_briefly
 from soundsum.server.tokens import Token, Tokens
@@ -62,15 +62,15 @@ class LastRead:
     """The last short requests, as they were read: of an analyst, who alone can tell that theirs is read faster."""
 
     def __init__(self) -> None:
-        self._read: OrderedDict[tuple[str, str, bytes], tuple[str, Asked]] = OrderedDict()
+        self._read: OrderedDict[tuple[str, str, object], tuple[str, Asked]] = OrderedDict()
 
     def find(self, table: str, analyst: str, given: object) -> tuple[str, Asked] | None:
         """The digest of a request, and what it asks of the table, by the snapshot that never changes."""
         place = (table, analyst, given)
         if not isinstance(given, bytes) or place not in self._read:
             return None
-        self._read.move_to_end(place)  # type: ignore[arg-type]
-        return self._read[place]  # type: ignore[index]
+        self._read.move_to_end(place)
+        return self._read[place]
 
     def keep(self, table: str, analyst: str, given: object, read: tuple[str, Asked]) -> None:
         if isinstance(given, bytes) and len(given) <= SHORT_REQUEST:
@@ -88,7 +88,7 @@ class Desk:
         self._free = FairQueue(FREE_AT_ONCE, limits.waiting, limits.each)
         self._reading = FairQueue(READ_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
         self._listing = FairQueue(LIST_AT_ONCE, 10 * limits.waiting, MOST_CALLS)
-        self._last_read, self._core = LastRead(), OneCore()
+        self._last_read, self._cores = LastRead(), Cores()
         self._threads = ThreadPoolExecutor(limits.slots * len(tables), "release")
         self._aside = ThreadPoolExecutor(ASIDE, "aside")
         self._tasks: set[asyncio.Task[Stored]] = set()
@@ -196,12 +196,14 @@ class Desk:
         return await asyncio.shield(task)
 
     def _release(self, table: ServedTable, *asked: Any) -> Stored:
-        self._core.keep(table.is_small)
+        if not table.is_small:
+            self._cores.use_all()
         return table.release(*asked)
 
     def keep_to_one_core(self) -> None:
-        """Keep this thread, that of the loop, on the core of those that answer, if all tables are small."""
-        self._core.keep(all(table.is_small for table in self.tables.values()))
+        """Keep all threads on one core while all tables are small."""
+        if all(table.is_small for table in self.tables.values()):
+            self._cores.keep_to_one()
 
     async def close(self) -> None:
         """Finish what is in progress."""

@@ -112,7 +112,7 @@ class ServedTable:
 
     @property
     def is_small(self) -> bool:
-        """Whether this process reads it, and one thread does: an unpadded file of a few megabytes."""
+        """Whether this process reads it, and soon: a short file without a pad."""
         try:
             return self._is_read_here and os.stat(self.owned.data).st_size <= SMALL
         except OSError:

@@ -96,8 +96,9 @@ class Tokens:
             link = self._kept.take(place) or self._connect(patience=0)
             ending.callback(link.close)
             token = _find(link, given)
-            ending.pop_all()
-            self._kept.keep(link, place)
+            if os.path.samestat(os.stat(self.path), found):  # or the connection may be to another file
+                ending.pop_all()
+                self._kept.keep(link, place)
             return token
         return None
 
