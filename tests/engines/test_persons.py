@@ -161,6 +161,24 @@ def test_threads_and_growth_change_nothing(threads):
     assert sums.totals(PARTS, 2, 3, in_proportion=True, ids=native.PersonIds.naturals(), threads=threads) == wanted
 
 
+def test_threads_add_to_the_same_sums_where_there_are_very_many_groups():
+    """Of more than 2^18 groups no thread has sums of its own. These have more than 64 bits, of either sign."""
+    groups, n, rng = 2**18 + 5, 30_000, np.random.default_rng(2)
+    persons = rng.permutation(n).astype(np.uint64)
+    codes = rng.choice([0, 1, 2**17, groups - 1], n).astype(np.int32)
+    q = rng.integers(-(2**62), 2**62, n) + np.where(codes % 2, 2**61, -(2**61))
+    parts = [BoundedPart((0, 1, 0), -(2**70), 2**70), BoundedPart((5, -3, 0), -(2**60), 2**66)]
+    wanted = [[0] * groups for _ in parts]
+    for code, x in zip(codes.tolist(), q.tolist(), strict=True):
+        for own, part in zip(wanted, parts, strict=True):
+            own[code] += min(max(part.weights[0] + part.weights[1] * x, part.least), part.most)
+    assert min(wanted[0]) < -(2**64)
+    assert max(wanted[0]) > 2**64
+    sums = PairSums(groups, 1)
+    sums.add(persons, np.ones(n, bool), codes, q, threads=2)
+    assert sums.totals(parts, 1, groups, in_proportion=False, ids=INTEGERS, threads=2) == wanted
+
+
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("powers", [0, 1, 2])
 def test_groups_that_stay_have_the_sums_of_the_same_groups_listed(powers, threads):

@@ -14,18 +14,14 @@ from typing import Any
 from soundsum.engines.dialect import Dialect, Own, integer_literal
 from soundsum.engines.engine import Totals
 from soundsum.engines.person_sums import bound_part, count_cells
-from soundsum.engines.sum_query import LIMB, Integer, SumQuery, Term, first_places, float_steps, list_keys
+from soundsum.engines.sum_query import Integer, SumQuery, Term, first_places, float_steps, list_keys
 from soundsum.kernels.grouped import MOST_RANKED
-from soundsum.kernels.persons import BoundedPart
 from soundsum.statistics import Task
 from soundsum.statistics.histogram import Categories, Edges
 from soundsum.tables.cells import LONGEST
 from soundsum.tables.filter_values import as_value
 from soundsum.tables.filters import Condition, Filter
 from soundsum.tables.period_groups import Periods
-
-MOST_HELD = 61
-"""Bits of what a person adds up to, where it is held in 64."""
 
 SIGNS = {"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
@@ -261,8 +257,8 @@ class Selection:
         ]
         if self._ranks_rows:
             listed, ranks = self._in_order(listed), [*ranks, self._rank_of_group()]
-        parts: list[str] = []
-        held: list[str] = []
+        ranked = f"SELECT {', '.join(['e.*', *ranks])} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
+        parts = []
         for t, (task, own) in enumerate(zip(query.tasks, query.asked, strict=True)):
             added = self._indicators if task.bins_persons else self._clamped_parts
             if task.ranks_rows:
@@ -270,22 +266,11 @@ class Selection:
                 kept = f"CASE WHEN {counts} AND group_rank <= {unit.max_groups} THEN {self._kept(task)}"
                 parts.append(f"sum({kept} ELSE {self._whole(0)} END) AS p{t}_0")
                 continue
-            counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer}"
-            if own in capped:
-                counts += f" AND rank{own.counter} <= {unit.max_groups}"
-            each = zip(added(task, own.counter, own.integer), self._bits_of_parts(task), strict=True)
-            for p, (clamped, bits) in enumerate(each):
-                if bits is None:
-                    parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
-                    continue
-                held.append(f"{clamped} AS held{t}_{p}")
-                for i, moved in enumerate(self._sql.shifts(bits)):
-                    limb = self._sql.limb(f"held{t}_{p}", moved, i == 0)
-                    parts.append(f"sum(CASE WHEN {counts} THEN {limb} ELSE {integer_literal(0)} END) AS p{t}_{p}_{i}")
-        columns = ", ".join(["e.*", *held, *ranks])
-        ranked = f"SELECT {columns} FROM ({listed}) AS e"  # and no WHERE, which would reach the scan
-        if query.rows.groups is None and query.layers == [None]:
-            return f"SELECT 0 AS layer, 0 AS entry, 0 AS n, {', '.join(parts)} FROM ({ranked}) AS k"
+            for p, clamped in enumerate(added(task, own.counter, own.integer)):
+                counts = f"id IS NOT NULL AND entry IS NOT NULL AND layer = {own.layer}"
+                if own in capped:
+                    counts += f" AND rank{own.counter} <= {unit.max_groups}"
+                parts.append(f"sum(CASE WHEN {counts} THEN {clamped} ELSE {self._whole(0)} END) AS p{t}_{p}")
         return f"SELECT layer, entry, 0 AS n, {', '.join(parts)} FROM ({ranked}) AS k GROUP BY layer, entry"
 
     # The rows of a person that count because of their order
@@ -345,11 +330,7 @@ class Selection:
         allowed = task.claim.plan.unit.max_rows
         assert allowed is not None
         rows, together = f"CAST(rows{counter} AS {self._sql.whole})", len(task.claim.parts) > 1
-        for part, bits in zip(task.claim.parts, self._bits_of_parts(task), strict=True):
-            bounds = bound_part(part, allowed)
-            if bits is not None:
-                yield self._held(Term(counter, integer if part.weights[1] else None, part.weights[1]), bounds)
-                continue
+        for part in task.claim.parts:
             powers = [
                 rows,
                 *(self._joined(Term(counter, integer, power)) if part.weights[power] else "" for power in (1, 2)),
@@ -362,48 +343,8 @@ class Selection:
                 rest = self._sql.floor_quotient(f"((({own}) - {each} * {rows}) * {self._whole(allowed)})", rows)
                 scaled = f"{each} * {self._whole(allowed)} + {rest}"
                 own = f"CASE WHEN rows{counter} > {allowed} THEN {scaled} ELSE {own} END"
+            bounds = bound_part(part, allowed)
             yield self._sql.clamp_whole(own, self._whole(bounds.least), self._whole(bounds.most))
-
-    def _bits_of_parts(self, task: Task) -> list[int | None]:
-        """For each of a person's parts: that it is held in 64 bits, and how many it needs; None for wider integers.
-
-        By types, bounds and caps alone: one sum or number of rows, held between ends that leave room for a limb.
-        """
-        if task.bins_persons:
-            return [None] * (1 + len(task.thresholds))
-        if task.ranks_rows or len(task.claim.parts) > 1:
-            return [None] * len(task.claim.parts)
-        (part,), allowed = task.claim.parts, task.claim.plan.unit.max_rows
-        assert allowed is not None
-        bounds = bound_part(part, allowed)
-        bits = max(bounds.least.bit_length(), bounds.most.bit_length())
-        is_one = part.weights in ((1, 0, 0), (0, 1, 0))
-        return [bits if is_one and bits <= MOST_HELD else None]
-
-    def _held(self, term: Term, bounds: BoundedPart) -> str:
-        """A person's number of rows, or sum, clamped to 64 bits.
-
-        Limbs carry into the next, below 2^63 as the sums of so many rows are. The first is clamped to one more than the
-        ends have, so that what is beyond them stays beyond, and then the whole.
-        """
-        low, high = integer_literal(bounds.least), integer_literal(bounds.most)
-        if term.power == 0:
-            return self._sql.clamp(f"rows{term.counter}", low, high)
-        shifts, names = self._sql.shifts(self._bits(term)), self._names(term)
-        if shifts == [None]:
-            held = self._sql.clamp_whole(names[0], self._whole(bounds.least), self._whole(bounds.most))
-            return f"CAST({held} AS bigint)"
-        carried, below = "", []
-        for name, shift in reversed(list(zip(names, shifts, strict=True))):
-            assert shift is not None
-            whole = f"({name} + {self._sql.limb(carried, LIMB, True)})" if carried else name
-            carried = whole
-            if shift < (shifts[0] or 0):
-                below.append(f"{integer_literal(1 << shift)} * {self._sql.limb(whole, 0, False)}")
-        top = shifts[0] or 0
-        ends = integer_literal((bounds.least >> top) - 1), integer_literal((bounds.most >> top) + 1)
-        first = f"{integer_literal(1 << top)} * {self._sql.clamp(carried, *ends)}"
-        return self._sql.clamp(" + ".join([first, *below]), low, high)
 
     def _indicators(self, task: Task, counter: int, integer: int | None) -> Iterable[str]:
         """1 for a person who has rows, and for each threshold that their total, or number of rows, is above."""
@@ -443,20 +384,17 @@ class Selection:
 
     def _person_totals(self, found: Iterable[Sequence[Any]]) -> list[Totals]:
         query = self._query
-        shifts = [
-            [[None] if bits is None else self._sql.shifts(bits) for bits in self._bits_of_parts(task)]
-            for task in query.tasks
-        ]
+        columns = [1 + len(task.thresholds) if task.bins_persons else len(task.claim.parts) for task in query.tasks]
         totals: list[Totals] = [
-            [[0] * query.entries(own.layer) for _ in parts] for parts, own in zip(shifts, query.asked, strict=True)
+            [[0] * query.entries(own.layer) for _ in range(count)]
+            for count, own in zip(columns, query.asked, strict=True)
         ]
         for layer, entry, _, *rest in found:
             values = iter(rest)
-            for own, parts, moved in zip(query.asked, totals, shifts, strict=True):
-                for into, limbs in zip(parts, moved, strict=True):
-                    value = sum(int(next(values) or 0) << (shift or 0) for shift in limbs)
+            for own, parts in zip(query.asked, totals, strict=True):
+                for into, value in zip(parts, values, strict=False):
                     if own.layer == layer and entry is not None:
-                        into[entry] += value
+                        into[entry] += int(value)
         return [
             [count_cells(sums[0], sums[1:])] if task.bins_persons else sums
             for task, sums in zip(query.tasks, totals, strict=True)
