@@ -1,5 +1,6 @@
 """The servers, started once for all tests of a run, and stopped."""
 
+import gc
 import os
 
 import pytest
@@ -31,5 +32,6 @@ def spark():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
+    gc.set_threshold(700, 10, 10)  # Java's memory is held until Python's collector lets go of the frames
     yield session
     session.stop()
