@@ -16,17 +16,22 @@ MODULES = ["soundsum"] + [
 ]
 
 
-@cache
-def run(name):
-    for public in soundsum.__all__:  # imported when asked for, and examples do not ask
-        getattr(soundsum, public)
-    return doctest.testmod(importlib.import_module(name))
+@pytest.fixture(scope="module")
+def run(fix_draws):
+    @cache
+    def examine(name):
+        for public in soundsum.__all__:  # imported when asked for, and examples do not ask
+            getattr(soundsum, public)
+        with fix_draws(name):
+            return doctest.testmod(importlib.import_module(name))
+
+    return examine
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_examples_run(name):
+def test_examples_run(run, name):
     assert run(name).failed == 0
 
 
-def test_there_are_examples():
+def test_there_are_examples(run):
     assert sum(run(name).attempted for name in MODULES) > 0

@@ -634,7 +634,7 @@ def suggest_bounds(
     Returns a BoundsAdvice (lower, upper, outside, reason), which `bounds=` takes. Where the counts say too little it
     has no bounds, and is false.
 
-    >>> pay = [21.5, 32.0, 18.25, 44.0] * 250
+    >>> pay = [21.5, 32.0, 18.25, 44.0] * 2_500
     >>> advice = suggest_bounds(pay, epsilon=1)
     >>> advice.lower, advice.upper
     (Fraction(0, 1), Fraction(50, 1))
@@ -674,7 +674,7 @@ def suggest_max_rows(
 
     Returns a MaxRowsAdvice (max_rows, outside, reason). Where the counts say too little it is false.
 
-    >>> visits = {"cost": [10.0] * 900, "patient": list(range(300)) * 3}
+    >>> visits = {"cost": [10.0] * 30_000, "patient": list(range(10_000)) * 3}
     >>> suggest_max_rows(visits, "patient", epsilon=1).max_rows
     5
     """
