@@ -529,6 +529,7 @@ def check_refusals():
         "totals too short": lambda: persons.total(parts, 1, 1, False, integers, np.zeros((1, 1, 2), np.uint64), 1),
         "a number beyond the groups": lambda: native.PersonSums(3, 1, seed).renumber(np.array([0, 2], np.int32), 2, 1),
         "more groups than before": lambda: native.PersonSums(3, 1, seed).renumber(np.zeros(1, np.int32), pick(0, 4), 1),
+        "a number for two groups": lambda: native.PersonSums(3, 1, seed).renumber(np.array([1, 1], np.int32), 2, 1),
         "numbers without groups": lambda: native.PersonSums(1, 1, seed).renumber(np.zeros(1, np.int32), 1, 1),
         "parts too short": lambda: persons.total(
             parts[:, 1:].copy(), 1, 1, False, integers, np.zeros((1, 2, 2), np.uint64), 1

@@ -42,11 +42,12 @@ i128 number_at(const Words& words, std::size_t row, std::size_t column) {
 
 struct PyPersonSums {
     std::size_t groups;
+    bool is_grouped;  // whether rows have a code, however many groups are left
     int powers;
     std::unique_ptr<PersonSums> sums;
 
     PyPersonSums(std::size_t groups, int powers, const nb::bytes& seed)
-        : groups(groups), powers(powers), sums(make_person_sums(groups, powers, seed_of(seed))) {}
+        : groups(groups), is_grouped(groups > 1), powers(powers), sums(make_person_sums(groups, powers, seed_of(seed))) {}
 
     void add(Array<std::uint64_t> persons, Array<std::uint8_t> counts, std::optional<Array<std::int32_t>> codes,
              std::optional<Array<std::int64_t>> integers, bool is_unsigned, unsigned threads) {
@@ -54,7 +55,7 @@ struct PyPersonSums {
         require(persons, size), require(counts, size);
         if (codes) require(*codes, size);
         if (integers) require(*integers, size);
-        if (groups > 1 && !codes) throw nb::value_error("groups need a code per row");
+        if (is_grouped && !codes) throw nb::value_error("groups need a code per row");
         if (powers > 0 && !integers) throw nb::value_error("sums need an integer per row");
         const PersonRows rows{size, persons.data(), counts.data(), codes ? codes->data() : nullptr,
                               integers ? integers->data() : nullptr, is_unsigned};
@@ -104,17 +105,24 @@ struct PyPersonSums {
         sums->count(max_groups, ids, names, out.data(), out.shape(0), std::max(1u, threads));
     }
 
-    // Leaves the pairs of some groups, each of which gets another number; -1 for the others.
+    // Leaves the pairs of some groups, each of which gets a number of its own; -1 for the others.
     void renumber(Array<std::int32_t> numbers, std::size_t left, unsigned threads) {
         require(numbers, numbers.shape(0));
-        if (groups == 1) throw nb::value_error("there are no groups");
+        if (!is_grouped) throw nb::value_error("there are no groups");
         if (left == 0 || left > groups) throw nb::value_error("at least one group is left, and none is new");
-        bool within = true;
-        for (std::size_t i = 0; i < numbers.shape(0); ++i) within &= numbers.data()[i] < static_cast<std::int64_t>(left);
-        if (!within) throw nb::value_error("numbers are below that of groups");
+        std::vector<bool> taken(left, false);
+        for (std::size_t i = 0; i < numbers.shape(0); ++i) {
+            const std::int64_t number = numbers.data()[i];
+            if (number < 0) continue;
+            if (number >= static_cast<std::int64_t>(left)) throw nb::value_error("numbers are below that of groups");
+            if (taken[static_cast<std::size_t>(number)]) throw nb::value_error("each group has a number of its own");
+            taken[static_cast<std::size_t>(number)] = true;
+        }
+        {
+            nb::gil_scoped_release release;
+            sums->renumber(numbers.data(), numbers.shape(0), left, std::max(1u, threads));
+        }
         groups = left;
-        nb::gil_scoped_release release;
-        sums->renumber(numbers.data(), numbers.shape(0), left, std::max(1u, threads));
     }
 };
 

@@ -203,7 +203,6 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
 
     void renumber(const std::int32_t* numbers, std::size_t size, std::size_t groups, unsigned threads) override {
         add_all_rows(threads);
-        groups_ = groups;
         each_shard(threads, [&](unsigned, Shard& shard, Scratch&) {
             Blocks<P>& pairs = shard.pairs;
             std::size_t kept = 0;  // written whether it stays or not: which pairs do is as good as random
@@ -217,6 +216,7 @@ template <bool Grouped, int Powers> class Sharded final : public PersonSums {
             }
             pairs.cut(pair_pool_, kept);
         });
+        groups_ = groups;  // only now: a number that is left from before is below what it was
     }
 
     std::size_t pairs() override {

@@ -130,7 +130,7 @@ template <class T> class Pool {
         free_.push_back(taken);
     }
     void clear() {  // when all are back
-        memory_.clear(), free_.clear(), free_.shrink_to_fit(), bytes_ = 0;
+        memory_.clear(), free_.clear(), free_.shrink_to_fit(), bytes_ = 0, blocks_ = 0;
     }
     std::size_t bytes() const { return bytes_; }
 
@@ -139,15 +139,17 @@ template <class T> class Pool {
 
     void grow() {
         memory_.emplace_back(std::clamp(bytes_, least, Memory::page));
-        bytes_ += memory_.back().bytes();
+        const std::size_t more = memory_.back().bytes() / (block * sizeof(T));
+        if (free_.capacity() < blocks_ + more) free_.reserve(2 * (blocks_ + more));  // giving one back never throws
+        bytes_ += memory_.back().bytes(), blocks_ += more;
         T* const first = static_cast<T*>(memory_.back().data());
-        for (std::size_t b = memory_.back().bytes() / (block * sizeof(T)); b-- > 0;) free_.push_back(first + b * block);
+        for (std::size_t b = more; b-- > 0;) free_.push_back(first + b * block);
     }
 
     std::mutex mutex_;
     std::vector<Memory> memory_;
     std::vector<T*> free_;
-    std::size_t bytes_ = 0;
+    std::size_t bytes_ = 0, blocks_ = 0;  // of all memory
 };
 
 // An array of T in blocks of a pool: it grows without moving what is there, and many of them waste little.

@@ -212,6 +212,20 @@ def test_groups_that_stay_have_the_sums_of_the_same_groups_listed(powers, thread
         assert found.pairs == listed.pairs
 
 
+def test_one_group_that_stays_is_still_a_group():
+    sums = PairSums(5, 0)
+    ids, one = np.arange(3, dtype=np.uint64), np.ones(3, bool)
+    sums.add(ids, one, np.array([0, 1, 4], np.int32), None)
+    with pytest.raises(ValueError, match="a number of its own"):
+        sums.renumber(np.array([0, 0, -1], np.int32), 1)
+    sums.renumber(np.array([-1, -1, -1, -1, 0], np.int32), 1)
+    with pytest.raises(ValueError, match="a code per row"):
+        sums.add(ids, one, None, None)
+    sums.add(ids, one, np.array([0, 1, 4], np.int32), None)
+    count = BoundedPart((1, 0, 0), 0, 1)
+    assert sums.totals([count], 1, 1, in_proportion=False, ids=INTEGERS) == [[2]]
+
+
 def test_the_limits_of_64_bits_are_added_exactly():
     largest, least, rows = 2**64 - 1, -(2**63), 100_000
     everybody = np.ones(rows, bool)
