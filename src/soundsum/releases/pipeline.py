@@ -1,8 +1,8 @@
 """From planned statistics to releases: charge, read and add up, draw, release.
 
 The order is what the budget's promise rests on: nothing is read before it is charged, and a crash can lose a release
-but never let one out unpaid. The table is read once, whatever is asked of it; twice where
-groups are found first, unless one pass gives the same (engines/memory.py).
+but never let one out unpaid. The table is read once, whatever is asked of it; twice where groups are found first,
+unless one pass gives the same (engines/memory.py).
 """
 
 from __future__ import annotations
